@@ -1,0 +1,55 @@
+"""The `prog` dialect as the core sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from scaly_ir.dialect import Dialect
+from scaly_ir.dialects.prog import build, ops, reader
+from scaly_ir.dialects.prog.printer import render
+from scaly_ir.dialects.prog.spec import SPEC
+from scaly_ir.graph import Node, preorder
+from scaly_ir.text.locations import Locations, Parsed
+from scaly_ir.text.source import Source
+
+
+def read(source: Source) -> Parsed:
+    """Read a file: by the fast reader where it takes the text, else by the grammar."""
+    fast = reader.read(source.text)
+    if fast is not None:
+        root, assembler = fast
+        return Parsed(root, Locations(source, assembler.starts, assembler.ends, True, spans_of))
+    from scaly_ir.dialects.prog import syntax  # Lark is loaded for unusual text and for messages only
+
+    read_root, assembler, diagnostics = syntax.read(source)
+    locations = Locations(source, assembler.starts, assembler.ends, False, spans_of)
+    return Parsed(read_root, locations, tuple(diagnostics))
+
+
+def spans_of(source: Source, statement: Node) -> Sequence[tuple[Node, str, tuple[int, int]]]:
+    """Read the text of one statement again; what its names stand for follows from the statement itself."""
+    from scaly_ir.dialects.prog import syntax
+
+    names: dict[str, Node] = {}
+    own = statement.args
+    if statement.op is ops.PROC:
+        own = ()
+    elif statement.op is ops.FOR:
+        own = statement.args[:1]
+    for root in own:
+        for node in preorder(root):
+            if node.op is ops.VAR:
+                names.setdefault(node.attrs.get("name", ""), node)
+            elif node.op is ops.VIEW:
+                name = node.attrs.get("buffer", "")
+                names.setdefault(name, build.buffer(name, 1, node.type))
+            elif node.op is ops.BUFFER:
+                names[node.attrs.get("name", "")] = node
+    text = source.text
+    if statement.op in (ops.FOR, ops.PROC, ops.PROGRAM):
+        text += "}"
+    return syntax.statement_spans(Source(source.name, text), names)
+
+
+DIALECT: Final = Dialect("prog", read, render, SPEC)

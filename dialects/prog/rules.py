@@ -1,0 +1,488 @@
+"""What must hold for a `prog` node on its own: the rules of program specification 3.1, one function each.
+
+A function yields what is wrong in words; scopes, declarations and loops are the business of `scopes.py`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from scaly_ir.attributes import Word
+from scaly_ir.dialects.prog import ops
+from scaly_ir.graph import Node
+from scaly_ir.op import Op
+from scaly_ir.spec import Fault, Faults, Rule, attribute_faults, op_arity_faults
+from scaly_ir.text.spelling import round_float
+from scaly_ir.types import BOOL, DTYPES, FLOAT64, INT64, int_range
+
+_DTYPE_SET: Final = frozenset(map(id, DTYPES))
+
+
+def _is_scalar(node: Node) -> bool:
+    return ops.is_scalar(node.op)
+
+
+def attrs_match_op(node: Node) -> Faults:
+    """Attributes are known to the operator and of the right kind."""
+    if not node.attrs and node.op not in ops.ROWS:
+        return ()
+    return _attrs_match_op(node)
+
+
+_OTHER_RULES: Final[dict[Op, frozenset[str]]] = {
+    ops.CONST_INT: frozenset({"value"}),
+    ops.CONST_FLOAT: frozenset({"value"}),
+    ops.VAR: frozenset({"name"}),
+    ops.VIEW: frozenset({"buffer"}),
+    ops.ASSIGN: frozenset({"declare"}),
+}
+"""Attributes whose kind another rule of that operator checks."""
+
+
+def _attrs_match_op(node: Node) -> Iterator[str]:
+    other = _OTHER_RULES.get(node.op)
+    for fault in attribute_faults(node):
+        if other is None or fault.split()[1] not in other:
+            yield fault
+    if node.op is ops.PROC:
+        yield from _header_faults(node)
+
+
+def _header_faults(node: Node) -> Iterator[str]:
+    count, params = node.attrs.get("input_count"), node.attrs.get("param_count")
+    if type(count) is int and type(params) is int and count > params:
+        yield f"attribute input_count is {count}, expected at most {params}, the number of parameters"
+    names = node.attrs.get("name")
+    if names == "":
+        yield "attribute name is empty, expected a name"
+
+
+def dtype_is_dtype(node: Node) -> Faults:
+    """What has a result has one of the five element types, and nothing else has one."""
+    dtype = node.type
+    row = ops.ROWS.get(node.op)
+    if row is not None and row.typed == "none":
+        if dtype is not None:
+            yield f"node dtype is {dtype}, but '{node.op.name}' has no result"
+    elif id(dtype) not in _DTYPE_SET:
+        yield f"node dtype is {'missing' if dtype is None else dtype}, not one of the five dtypes"
+
+
+def const_int_value(node: Node) -> Faults:
+    """An integer constant has an int value and an integer or boolean type."""
+    if type(node.attrs.get("value")) is not int:
+        yield "integer constant lacks an int value"
+    if node.type is not BOOL and not (id(node.type) in _DTYPE_SET and node.type.is_int):
+        yield f"integer constant has dtype {node.type} which is neither integer nor bool"
+
+
+def const_float_value(node: Node) -> Faults:
+    """A float constant has a float value and a floating type, which can hold it."""
+    value = node.attrs.get("value")
+    floating = id(node.type) in _DTYPE_SET and node.type.is_float
+    if not floating:
+        yield f"float constant has non-floating dtype {node.type}"
+    if type(value) is not float:
+        yield "float constant lacks a value"
+    elif floating and value == value and round_float(value, node.type) != value:
+        yield f"value {value!r} is not a {node.type}"
+
+
+def const_range(node: Node) -> Faults:
+    """An integer constant fits its type."""
+    value = node.attrs.get("value")
+    if type(value) is int and id(node.type) in _DTYPE_SET and not node.type.is_float and value not in int_range(node.type):
+        yield f"value {value} does not fit {node.type}"
+
+
+def var_name(node: Node) -> Faults:
+    """A variable has a name."""
+    name = node.attrs.get("name")
+    if type(name) is not str or not name:
+        yield "variable lacks a name"
+
+
+def buffer_attrs(node: Node) -> Faults:
+    """A buffer has a shape, a known address space and a device."""
+    attrs = node.attrs
+    for key in ("shape", "address_space", "device"):
+        if key not in attrs:
+            yield f"lacks attribute {key}"
+    shape = attrs.get("shape", ())
+    if type(shape) is tuple and not all([type(extent) is int and extent >= 0 for extent in shape]):
+        yield "a shape holds integers of at least 0"
+    space = attrs.get("address_space", "global")
+    if space not in ops.ADDRESS_SPACES:
+        yield f"address space {space} is unknown"
+    if attrs.get("device", "host") != "host" or type(attrs.get("device", Word("host"))) is not Word:
+        yield "device is not a device"
+
+
+def _has_table(node: Node) -> bool:
+    return "values" in node.attrs or "elided" in node.attrs
+
+
+def buffer_init(node: Node) -> Faults:
+    """A buffer has at most one of table, alias and workspace; a table is constant and the reverse; global is for parameters."""
+    attrs = node.attrs
+    if sum([_has_table(node), "alias_of" in attrs, "workspace_offset" in attrs]) > 1:
+        yield "more than one of table, alias and workspace given"
+    if ("alias_of" in attrs) != ("alias_offset" in attrs):
+        yield "an alias needs both the buffer and the offset"
+    space = attrs.get("address_space")
+    if _has_table(node) != (space == "constant"):
+        yield "table without constant space" if _has_table(node) else "constant space without a table"
+    if space == "global" and (_has_table(node) or "alias_of" in attrs or "workspace_offset" in attrs):
+        yield "global space is for plain parameters"
+
+
+def buffer_values(node: Node) -> Faults:
+    """A table has as many values as its shape needs, each of the element type."""
+    values, shape, dtype = node.attrs.get("values"), node.attrs.get("shape"), node.type
+    if type(values) is not tuple or type(shape) is not tuple or id(dtype) not in _DTYPE_SET:
+        return
+    if all([type(extent) is int for extent in shape]) and len(values) != math.prod(shape):
+        yield f"table has {len(values)} values, shape needs {math.prod(shape)}"
+    wanted = float if dtype.is_float else int
+    if {type(value) for value in values} - {wanted}:
+        wrong = next(value for value in values if type(value) is not wanted)
+        yield f"value {wrong!r} is not a {dtype}"
+    elif wanted is int:
+        allowed = int_range(dtype)
+        yield from [f"value {value} is not a {dtype}" for value in values if value not in allowed][:1]
+    elif dtype is not FLOAT64:
+        rounded = [value for value in values if value == value and round_float(value, dtype) != value]
+        yield from [f"value {value!r} is not a {dtype}" for value in rounded][:1]
+
+
+def table_elided(node: Node) -> Faults:
+    """A table is written in full."""
+    if "elided" in node.attrs:
+        yield "this constant was elided when it was printed"
+
+
+def view_scalar_args(node: Node) -> Faults:
+    """A view has a buffer's name and one scalar index."""
+    name = node.attrs.get("buffer")
+    if type(name) is not str or not name:
+        yield "no buffer name"
+    if len(node.args) != 1:
+        yield f"expected exactly one flat index, got {len(node.args)}"
+    elif not _is_scalar(node.args[0]):
+        yield f"index '{node.args[0].op.name}' is not a scalar"
+
+
+def index_dtype(node: Node) -> Faults:
+    """An index is int64."""
+    for index in node.args[:1]:
+        if index.type is not INT64 and _is_scalar(index):
+            yield Fault(f"index has dtype {index.type}, expected int64", index)
+
+
+def load_takes_view(node: Node) -> Faults:
+    """A load has one view and its type."""
+    if len(node.args) != 1 or node.args[0].op is not ops.VIEW:
+        yield "load needs exactly one view"
+    elif node.args[0].type is not node.type:
+        yield f"load has dtype {node.type}, its view {node.args[0].type}"
+
+
+def _operand_count(node: Node) -> Iterator[str]:
+    assert node.op.args_info is not None
+    count = len(node.op.args_info)
+    if len(node.args) != count:
+        yield f"{count} operand{'s' if count != 1 else ''} needed, got {len(node.args)}"
+    for arg in node.args:
+        if not _is_scalar(arg):
+            yield f"operand '{arg.op.name}' is not a scalar"
+
+
+def _types(nodes: Iterable[Node]) -> str:
+    return ", ".join([str(node.type) for node in nodes])
+
+
+def arith_types(node: Node) -> Faults:
+    """Arithmetic has operands and result of one type that the operator accepts."""
+    dtype = node.type
+    args = node.args
+    fits = True
+    for arg in args:
+        if arg.type is not dtype or arg.op is ops.VIEW:
+            fits = False
+    if not fits or len(args) != len(node.op.args_info or ()):
+        yield from _operand_count(node)
+        if any([arg.type is not dtype for arg in args]):
+            yield f"operands {_types(args)} and result {dtype} differ"
+    if id(dtype) in _DTYPE_SET and dtype.kind not in node.op.get_attr("TOperandKinds") and not _integers_only(node.op):
+        yield f"op {node.op.mnemonic} does not accept {dtype}"
+
+
+def _integers_only(op: Op) -> bool:
+    return bool(op.get_attr("TOperandKinds") == frozenset({"int"}))
+
+
+def int_division_types(node: Node) -> Faults:
+    """Integer divisions take integers."""
+    if id(node.type) in _DTYPE_SET and not node.type.is_int:
+        yield f"integer operands required, got {node.type}"
+
+
+def compare_types(node: Node) -> Faults:
+    """A comparison takes two operands of one type and gives bool."""
+    if len(node.args) != 2 or node.args[0].type is not node.args[1].type or not all(map(_is_scalar, node.args)):
+        yield f"two operands of one dtype needed, got {_types(node.args) or 'none'}"
+    if node.type is not BOOL:
+        yield f"result must be bool, got {node.type}"
+
+
+def logical_types(node: Node) -> Faults:
+    """Logic takes and gives bool."""
+    yield from _operand_count(node)
+    if any([part.type is not BOOL for part in (*node.args, node)]):
+        yield f"bool operands and result needed, got {_types(node.args)} and {node.type}"
+
+
+def isfinite_types(node: Node) -> Faults:
+    """The test for finite values takes one float and gives bool."""
+    fits = len(node.args) == 1 and _is_scalar(node.args[0]) and id(node.args[0].type) in _DTYPE_SET
+    if not fits or not node.args[0].type.is_float or node.type is not BOOL:
+        yield f"one floating operand and a bool result needed, got {_types(node.args) or 'none'} and {node.type}"
+
+
+def select_types(node: Node) -> Faults:
+    """A choice has a bool condition and two branches of the result's type."""
+    if len(node.args) != 3:
+        yield f"three operands needed, got {len(node.args)}"
+        return
+    yield from _operand_count(node)
+    condition, first, second = node.args
+    if condition.type is not BOOL:
+        yield f"condition is {condition.type}, not bool"
+    if first.type is not second.type:
+        yield f"branch dtypes {first.type} and {second.type} differ"
+    elif first.type is not node.type:
+        yield f"branch dtypes {first.type} and result {node.type} differ"
+
+
+def cast_types(node: Node) -> Faults:
+    """A conversion has one operand and does not give bool."""
+    if len(node.args) != 1 or not _is_scalar(node.args[0]):
+        yield f"one operand needed, got {len(node.args)}"
+    if node.type is BOOL:
+        yield "cast to bool must be written as a comparison: prog.ne(x, 0)"
+
+
+def store_attrs(node: Node) -> Faults:
+    """A store has a view and a scalar value of its type."""
+    if [arg.op is ops.VIEW for arg in node.args] != [True, False] or not _is_scalar(node.args[1]):
+        yield f"needs a view and a scalar value, got {_names(node)}"
+    elif node.args[1].type is not node.type:
+        yield f"value has dtype {node.args[1].type}, the store says {node.type}"
+
+
+def _names(node: Node) -> str:
+    return ", ".join([f"'{arg.op.name}'" for arg in node.args]) or "nothing"
+
+
+def store_dtype(node: Node) -> Faults:
+    """A value has the element type of the buffer it is stored in."""
+    if len(node.args) == 2 and node.args[0].op is ops.VIEW and node.args[0].type is not node.type:
+        yield Fault(f"value dtype {node.type} differs from buffer dtype {node.args[0].type}", node.args[0])
+
+
+def store_pair_attrs(node: Node) -> Faults:
+    """A store of a pair has a view and two scalars, all float64."""
+    shape = [arg.op is ops.VIEW for arg in node.args] == [True, False, False]
+    if not shape or not all(map(_is_scalar, node.args[1:])):
+        yield f"needs a view and two scalars, got {_names(node)}"
+    elif any([part.type is not FLOAT64 for part in (*node.args, node)]):
+        yield f"target and values must be float64, got {_types(node.args)}"
+
+
+def assign_attrs(node: Node) -> Faults:
+    """An assignment has a target and one scalar value of its type."""
+    if not node.attrs.get("target"):
+        yield "no target name"
+    if len(node.args) != 1 or not _is_scalar(node.args[0]):
+        yield f"needs one scalar value, got {_names(node)}"
+    elif node.args[0].type is not node.type:
+        yield f"value has dtype {node.args[0].type}, the assignment says {node.type}"
+    if type(node.attrs.get("declare", True)) is not bool:
+        yield "`declare` is not a boolean"
+    elif node.attrs.get("declare") is False:
+        yield "`declare` is left out, not False"
+
+
+def range_attrs(node: Node) -> Faults:
+    """A range has a name, a known kind and three scalar bounds."""
+    kind = node.attrs.get("kind")
+    if kind not in ops.RANGE_KINDS:
+        yield "kind is missing" if kind is None else f"kind {kind} is unknown"
+    if not node.attrs.get("name"):
+        yield "no name"
+    if len(node.args) != 3 or not all(map(_is_scalar, node.args)):
+        yield f"needs start, stop and step scalars, got {_names(node)}"
+
+
+def range_dtype(node: Node) -> Faults:
+    """The bounds of a range are int64."""
+    for word, bound in zip(("start", "stop", "step"), node.args, strict=False):
+        if bound.type is not INT64 and _is_scalar(bound):
+            yield Fault(f"bound {word} has dtype {bound.type}, expected int64", bound)
+
+
+def range_step(node: Node) -> Faults:
+    """A constant step is positive."""
+    if len(node.args) == 3 and node.args[2].op is ops.CONST_INT:
+        value = node.args[2].attrs.get("value")
+        if type(value) is int and value <= 0:
+            yield Fault(f"constant step {value} is not positive", node.args[2])
+
+
+def for_body(node: Node) -> Faults:
+    """A loop has a range, then statements."""
+    if not node.args or node.args[0].op is not ops.RANGE:
+        yield "first operand must be a range"
+    for statement in node.args[1:]:
+        if statement.op not in ops.STATEMENTS:
+            yield f"'{statement.op.name}' is not a statement"
+
+
+def call_attrs(node: Node) -> Faults:
+    """A call has a callee and as many arguments as it says, each a buffer or a view."""
+    attrs = node.attrs
+    if not attrs.get("callee"):
+        yield "no callee"
+    counts = (attrs.get("n_in"), attrs.get("n_out"))
+    if type(counts[0]) is int and type(counts[1]) is int and sum(counts) != len(node.args):
+        yield f"`n_in`+`n_out` is {sum(counts)}, but {len(node.args)} arguments given"
+    elif (counts[0] is None) != (counts[1] is None):
+        yield "`n_in` and `n_out` are given together or not at all"
+    for arg in node.args:
+        # An undeclared name is a variable here, for rule in-scope to report where there is a scope.
+        if arg.op not in (ops.BUFFER, ops.VIEW, ops.VAR):
+            yield f"argument '{arg.op.name}' is neither buffer nor view"
+
+
+def proc_params(node: Node) -> Faults:
+    """A procedure's parameters are plain global buffers, and its mode is known."""
+    count = node.attrs.get("param_count")
+    if type(count) is not int:
+        yield "no param count"
+        return
+    for param in node.args[:count]:
+        plain = param.op is ops.BUFFER and param.attrs.get("address_space") == "global"
+        if not plain:
+            name = param.attrs.get("name", param.op.name)
+            yield Fault(f"parameter {name} is not a plain global buffer", param)
+    for statement in node.args[max(count, 0) :]:
+        if statement.op not in ops.STATEMENTS:
+            yield f"'{statement.op.name}' is not a statement"
+    mode = node.attrs.get("scalarize_mode", "disabled")
+    if type(mode) is str and mode not in ops.SCALARIZE_MODES:
+        yield f"scalarize mode {mode} is unknown"
+
+
+def program_procs(node: Node) -> Faults:
+    """A module holds procedures, as many as it says."""
+    if any([part.op is not ops.PROC for part in node.args]):
+        yield f"a module holds procedures, got {_names(node)}"
+    if node.attrs.get("proc_count") != len(node.args):
+        yield f"attribute proc_count is {node.attrs.get('proc_count')}, expected {len(node.args)}"
+
+
+def op_arity(node: Node) -> Faults:
+    """A registered operator has the operands of its signature."""
+    yield from op_arity_faults(node)
+    for arg in node.args:
+        if not _is_scalar(arg):
+            yield f"argument '{arg.op.name}' is not an expression"
+
+
+def op_type(node: Node) -> Faults:
+    """A registered operator has the type its rule infers."""
+    inferred = node.op.get_attr("TFixedReturnType")
+    infer = node.op.get_attr("FInferType")
+    if inferred is None and infer is not None and not list(op_arity_faults(node)):
+        try:
+            inferred = infer(node)
+        except Exception as error:  # a rule of a third party: whatever it raises is shown
+            yield f"FInferType raised {type(error).__name__}: {error}"
+            return
+    if inferred is not None and inferred is not node.type:
+        yield f"recorded type {node.type} != inferred {inferred}"
+
+
+def op_verify(node: Node) -> Faults:
+    """A registered operator passes the checks it brings along."""
+    check = node.op.get_attr("FVerify")
+    if check is None:
+        return
+    try:
+        yield from [reason for _rule, reason in check(node)]
+    except Exception as error:  # a rule of a third party: whatever it raises is shown
+        yield f"FVerify raised {type(error).__name__}: {error}"
+
+
+def _scalar_ops(*typings: str) -> frozenset[Op]:
+    names = [name for name in Op.list_op_names() if name.startswith("prog.")]
+    return frozenset({op for op in map(Op.get, names) if op.get_attr("TScalarTyping") in typings})
+
+
+_ARITH: Final = _scalar_ops("arith")
+_SHARED: Final = _scalar_ops("arith", "compare", "logic", "test", "select", "cast")
+
+
+def _only(op: Op) -> frozenset[Op]:
+    return frozenset({op})
+
+
+NODE_RULES: Final = (
+    Rule("attrs-match-op", attrs_match_op),
+    Rule("dtype-is-DType", dtype_is_dtype),
+    Rule("const-int-value", const_int_value, _only(ops.CONST_INT)),
+    Rule("const-float-value", const_float_value, _only(ops.CONST_FLOAT)),
+    Rule("const-range", const_range, _only(ops.CONST_INT)),
+    Rule("var-name", var_name, _only(ops.VAR)),
+    Rule("buffer-attrs", buffer_attrs, _only(ops.BUFFER)),
+    Rule("buffer-init", buffer_init, _only(ops.BUFFER)),
+    Rule("buffer-values", buffer_values, _only(ops.BUFFER)),
+    Rule("table-elided", table_elided, _only(ops.BUFFER)),
+    Rule("view-scalar-args", view_scalar_args, _only(ops.VIEW)),
+    Rule("index-dtype", index_dtype, _only(ops.VIEW)),
+    Rule("load-takes-view", load_takes_view, _only(ops.LOAD)),
+    Rule("arith-types", arith_types, _ARITH),
+    Rule("int-division-types", int_division_types, frozenset({op for op in _ARITH if _integers_only(op)})),
+    Rule("compare-types", compare_types, _scalar_ops("compare")),
+    Rule("logical-types", logical_types, _scalar_ops("logic")),
+    Rule("isfinite-types", isfinite_types, _scalar_ops("test")),
+    Rule("select-types", select_types, _scalar_ops("select")),
+    Rule("cast-types", cast_types, _scalar_ops("cast")),
+    Rule("store-attrs", store_attrs, _only(ops.STORE)),
+    Rule("store-dtype", store_dtype, _only(ops.STORE)),
+    Rule("store-pair-attrs", store_pair_attrs, _only(ops.STORE_PAIR)),
+    Rule("assign-attrs", assign_attrs, _only(ops.ASSIGN)),
+    Rule("range-attrs", range_attrs, _only(ops.RANGE)),
+    Rule("range-dtype", range_dtype, _only(ops.RANGE)),
+    Rule("range-step", range_step, _only(ops.RANGE)),
+    Rule("for-body", for_body, _only(ops.FOR)),
+    Rule("call-attrs", call_attrs, _only(ops.CALL)),
+    Rule("proc-params", proc_params, _only(ops.PROC)),
+    Rule("program-procs", program_procs, _only(ops.PROGRAM)),
+)
+"""Every rule of single nodes but those of registered operators, in the order they are checked."""
+
+
+
+def _is_registered(op: Op) -> bool:
+    return op not in ops.ROWS and op not in _SHARED
+
+
+REGISTERED_RULES: Final = (
+    Rule("op-arity", op_arity, _is_registered),
+    Rule("op-type", op_type, _is_registered),
+    Rule("op-verify", op_verify, _is_registered),
+)
+"""The rules of operators that others registered."""

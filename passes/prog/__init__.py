@@ -1,0 +1,1 @@
+"""Passes over `prog` modules and the analyses they share."""

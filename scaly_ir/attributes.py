@@ -1,0 +1,129 @@
+"""Attribute values: the kinds there are, how they are frozen, told apart and spelled.
+
+One set of kinds serves every dialect: ``None``, booleans, integers, floats, strings, bare words (`Word`), element types
+(`DType`), slices, lists (stored as tuples) and maps. Identity never merges what Python's ``==`` merges: ``1``, ``1.0``
+and ``True`` are three values, ``"host"`` and the word ``host`` are two, and floats are told apart by their bits.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Hashable, Mapping
+from struct import pack
+from typing import Any, Final, NoReturn
+
+from scaly_ir.text.spelling import spell_float, spell_name, spell_string
+from scaly_ir.types import DType
+
+AttrValue = Any
+"""One frozen attribute value, of a kind listed above."""
+
+
+class Word(str):
+    """An enumerated value that prints without quotes, as ``global`` in ``{kind=global}``."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"Word({str(self)!r})"
+
+
+class Attrs(dict[str, AttrValue]):
+    """The attributes of a node: a read-only mapping that knows its identity key.
+
+    Values are frozen when the mapping is made: lists become tuples, maps become `Attrs`. `TypeError` for a value of an
+    unknown kind and for any attempt to change the mapping.
+    """
+
+    __slots__ = ("key",)
+
+    key: Hashable
+    """Equal for two mappings exactly when all their values are the same by kind and by bits."""
+
+    def __init__(self, values: Mapping[str, AttrValue] | None = None) -> None:
+        if not values:
+            super().__init__()
+            self.key: Hashable = ()
+            return
+        super().__init__({name: freeze(values[name]) for name in sorted(values)})
+        self.key = tuple([part for name, value in self.items() for part in (name, value_key(value))])
+
+    def _refuse(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise TypeError("the attributes of a node are read-only; build a new node with 'replace'")
+
+    __setitem__ = __delitem__ = __ior__ = clear = pop = popitem = setdefault = update = _refuse  # type: ignore[assignment]
+
+    def __copy__(self) -> Attrs:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Attrs:
+        return self
+
+    def __reduce__(self) -> tuple[type[Attrs], tuple[dict[str, AttrValue]]]:
+        return Attrs, (dict(self),)
+
+
+NO_ATTRS: Final = Attrs()
+
+_ATOMS: Final = frozenset({type(None), bool, int, float, str, Word, DType})
+
+
+def freeze(value: Any) -> AttrValue:
+    """Return `value` as an immutable attribute value; `TypeError` when it is of no known kind."""
+    kind = type(value)
+    if kind in _ATOMS or kind is Attrs:
+        return value
+    if kind is tuple or kind is list:
+        if all(type(item) in _ATOMS for item in value):
+            return tuple(value)
+        return tuple([freeze(item) for item in value])
+    if kind is slice:
+        return slice(freeze(value.start), freeze(value.stop), freeze(value.step))
+    if isinstance(value, Mapping):
+        return Attrs(value)
+    raise TypeError(f"an attribute cannot hold a value of type '{kind.__name__}'")
+
+
+def value_key(value: AttrValue) -> Hashable:
+    """Return a hashable that is equal for two frozen values exactly when they are the same attribute value."""
+    kind = type(value)
+    if kind is str:
+        return value
+    if kind is float:
+        return (float, pack("<d", value))
+    if kind is tuple:
+        kinds = {type(item) for item in value}
+        if kinds == {float}:
+            return (float, array("d", value).tobytes())
+        if kinds == {int}:
+            return (int, value)
+        return (tuple, *[value_key(item) for item in value])
+    if kind is slice:
+        return (slice, value_key(value.start), value_key(value.stop), value_key(value.step))
+    if kind is Attrs:
+        return (Attrs, value.key)
+    return (kind, value)
+
+
+def spell_value(value: AttrValue) -> str:
+    """Return the text of one attribute value; reading it back gives the same value."""
+    kind = type(value)
+    if kind is str:
+        return spell_string(value)
+    if kind is Word or kind is DType:
+        return str(value)
+    if kind is float:
+        return spell_float(value, point=True)
+    if kind is tuple:
+        return f"[{', '.join([spell_value(item) for item in value])}]"
+    if kind is slice:
+        return f"slice({spell_value(value.start)}, {spell_value(value.stop)}, {spell_value(value.step)})"
+    if kind is Attrs:
+        return spell_attrs(value)
+    return str(value)
+
+
+def spell_attrs(attrs: Mapping[str, AttrValue], hide: frozenset[str] = frozenset()) -> str:
+    """Return ``{key=value, ...}`` sorted by key without the keys in `hide`, or ``""`` when nothing is left."""
+    shown = [f"{spell_name(key)}={spell_value(attrs[key])}" for key in sorted(attrs) if key not in hide]
+    return f"{{{', '.join(shown)}}}" if shown else ""

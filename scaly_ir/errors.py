@@ -1,0 +1,58 @@
+"""The error hierarchy of scaly-ir; owns no behaviour beyond carrying data.
+
+Every error a user can cause derives from `ScalyError`, so a caller can catch one class. Each class is also a subclass
+of the built-in exception that Python users expect for that kind of mistake.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from scaly_ir.graph.node import Node
+    from scaly_ir.text.diagnostics import Diagnostic
+
+
+class ScalyError(Exception):
+    """The base of every error that scaly-ir raises on purpose."""
+
+
+class ParseError(ScalyError, ValueError):
+    """The text is not valid IR; `diagnostics` holds every error found, in source order."""
+
+    def __init__(self, diagnostics: Sequence[Diagnostic]) -> None:
+        self.diagnostics = tuple(diagnostics)
+        super().__init__("\n".join(diagnostic.head() for diagnostic in self.diagnostics))
+
+
+class VerifyError(ScalyError, ValueError):
+    """A node breaks a rule of its dialect.
+
+    `node` is the offending node, `rule` the rule's name and `reason` what is wrong; the message has the shape
+    ``verify_program: node %x op=buffer failed rule 'buffer-attrs': <reason>``.
+    """
+
+    def __init__(self, message: str, *, node: Node, rule: str, reason: str) -> None:
+        super().__init__(message)
+        self.node = node
+        self.rule = rule
+        self.reason = reason
+
+
+class PassError(ScalyError, RuntimeError):
+    """A pass could not do its work, or left invalid IR; `pass_name` names it."""
+
+    def __init__(self, message: str, *, pass_name: str) -> None:
+        super().__init__(message)
+        self.pass_name = pass_name
+
+
+class PipelineError(ScalyError, ValueError):
+    """A pipeline text is wrong; `text[start:end]` is the part to blame."""
+
+    def __init__(self, message: str, *, text: str, start: int, end: int) -> None:
+        super().__init__(message)
+        self.text = text
+        self.start = start
+        self.end = end

@@ -1,0 +1,128 @@
+"""Passes, their options, and the manager that runs a list of them.
+
+A pass is a frozen dataclass whose fields are its options; it maps a root to a root and returns the very object it was
+given when it changes nothing. The manager knows no pass: it is given a registry from names to where the classes are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from importlib import import_module
+from typing import Any, ClassVar, Literal, get_args, get_origin, get_type_hints
+
+from scaly_ir.errors import PassError, PipelineError
+from scaly_ir.graph import Node
+from scaly_ir.pipeline import Item, Option, parse_pipeline
+from scaly_ir.text.diagnostics import did_you_mean
+
+
+@dataclass(frozen=True)
+class Pass:
+    """The base of all passes: subclasses are frozen dataclasses that set the class variables and define `run`."""
+
+    name: ClassVar[str] = ""
+    summary: ClassVar[str] = ""
+    dialects: ClassVar[frozenset[str]] = frozenset()
+    """The dialects whose modules the pass takes."""
+    scope: ClassVar[Literal["module", "func"]] = "module"
+
+    def run(self, root: Node) -> Node:
+        """Return the transformed root, or `root` itself when nothing changes."""
+        raise AssertionError(f"pass '{self.name}' defines no run")
+
+
+Registry = Mapping[str, str]
+"""From the name of a pass to ``module:class``."""
+
+
+def load_pass(registry: Registry, name: str) -> type[Pass]:
+    """Return the class of a pass; `KeyError` for an unknown name."""
+    module, _, attribute = registry[name].partition(":")
+    found: type[Pass] = getattr(import_module(module), attribute)
+    return found
+
+
+def build_pipeline(text: str, registry: Registry) -> list[Pass]:
+    """Return the passes a pipeline text names, with their options; `PipelineError` says what is wrong and where."""
+    return [_build(item, text, registry) for item in parse_pipeline(text)]
+
+
+def _build(item: Item, text: str, registry: Registry) -> Pass:
+    name = item.name.replace("-", "_")
+    if name not in registry:
+        hint = did_you_mean(name, registry) or "; --list-passes shows all"
+        raise PipelineError(f"unknown pass '{item.name}'{hint}", text=text, start=item.start, end=item.end)
+    cls = load_pass(registry, name)
+    hints = get_type_hints(cls)
+    known = {field.name: hints[field.name] for field in fields(cls)}
+    values = {}
+    for option in item.options:
+        key = option.key.replace("-", "_")
+        if key not in known:
+            hint = did_you_mean(key, known) or (f"; it has {', '.join(known)}" if known else "; it has none")
+            message = f"pass '{name}' has no option '{option.key}'{hint}"
+            raise PipelineError(message, text=text, start=option.start, end=option.end)
+        values[key] = _convert(option, known[key], f"option '{key}' of pass '{name}'", text)
+    return cls(**values)
+
+
+_BOOLS = {"true": True, "1": True, "false": False, "0": False}
+
+
+def _convert(option: Option, wanted: Any, what: str, text: str) -> Any:
+    """Return the value of an option as the type its field declares."""
+
+    def fail(expected: str) -> PipelineError:
+        start = option.value_start
+        return PipelineError(
+            f"{what} expects {expected}, got '{option.value}'", text=text, start=start, end=start + max(len(option.value), 1)
+        )
+
+    if wanted is bool:
+        if option.value.lower() not in _BOOLS:
+            raise fail("true or false")
+        return _BOOLS[option.value.lower()]
+    if get_origin(wanted) is Literal:
+        choices = {str(choice): choice for choice in get_args(wanted)}
+        if option.value not in choices:
+            raise fail(f"one of {', '.join(choices)}")
+        return choices[option.value]
+    if get_origin(wanted) is tuple:
+        inner = get_args(wanted)[0]
+        parts = [part.strip() for part in option.value.split(",")]
+        return tuple([_convert(Option(option.key, part, *_place(option)), inner, what, text) for part in parts])
+    names = {int: "an integer", float: "a number", str: "a text"}
+    try:
+        return wanted(option.value)
+    except ValueError as error:
+        raise fail(names.get(wanted, "another value")) from error
+
+
+def _place(option: Option) -> tuple[int, int, int]:
+    return option.start, option.end, option.value_start
+
+
+BeforeAfter = Callable[[Pass, int, Node, Node], None]
+
+
+def run_pipeline(root: Node, passes: Sequence[Pass], after: BeforeAfter | None = None) -> Node:
+    """Run passes in order; `after(pass, number, before, result)` sees each step.
+
+    `PassError` when a pass is not for this dialect or returns no node; errors of the pass itself propagate.
+    """
+    for number, step in enumerate(passes, start=1):
+        if root.op.dialect not in step.dialects:
+            takes = ", ".join([f"'{name}'" for name in sorted(step.dialects)])
+            message = f"pass '{step.name}' takes a module of dialect {takes}, not of '{root.op.dialect}'"
+            raise PassError(message, pass_name=step.name)
+        if not root.op.get_attr("TModule", False):
+            message = f"pass '{step.name}' takes a module or procedures, not a fragment"
+            raise PassError(message, pass_name=step.name)
+        result = step.run(root)
+        if not isinstance(result, Node):
+            raise PassError(f"pass '{step.name}' failed without a message", pass_name=step.name)
+        if after is not None:
+            after(step, number, root, result)
+        root = result
+    return root

@@ -1,0 +1,131 @@
+"""Pipelines as text: ``name{option=value other=value},name`` to a list of pass names with options.
+
+White space between tokens is free. Values are words, or quoted by ``"..."`` or ``'...'`` or ``{...}``. Every mistake is
+reported with its place in the text.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from scaly_ir.errors import PipelineError
+
+_TOKEN: Final = re.compile(
+    r"""\s*(?:(?P<word>[^\s,{}=()"']+)|(?P<quoted>"[^"]*"|'[^']*')|(?P<mark>[,{}=()])|(?P<end>\Z)|(?P<bad>["']))"""
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One option of a pass as written: ``key=value``, or ``key`` alone for true."""
+
+    key: str
+    value: str
+    start: int
+    end: int
+    value_start: int
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One pass of a pipeline as written, with its place in the text."""
+
+    name: str
+    options: tuple[Option, ...]
+    start: int
+    end: int
+
+
+class _Tokens:
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.position = 0
+        self.advance()
+
+    def advance(self) -> None:
+        match = _TOKEN.match(self.text, self.position)
+        assert match is not None
+        kind = match.lastgroup or "end"
+        self.kind, self.value, (self.start, self.end) = kind, match.group(kind), match.span(kind)
+        self.position = self.end
+
+    def fail(self, expected: str) -> PipelineError:
+        found = "the end" if self.kind == "end" else f"'{self.value}'"
+        return PipelineError(f"expected {expected}, found {found}", text=self.text, start=self.start, end=self.end)
+
+    def take(self, mark: str) -> bool:
+        if self.kind == "mark" and self.value == mark:
+            self.advance()
+            return True
+        return False
+
+    def value_text(self) -> str:
+        """Take a value: a word, a quoted text, or what stands between balanced braces."""
+        if self.kind == "word":
+            value = self.value
+        elif self.kind == "quoted":
+            value = self.value[1:-1]
+        elif self.value == "{":
+            depth, at = 0, self.start
+            for at in range(self.start, len(self.text)):
+                depth += {"{": 1, "}": -1}.get(self.text[at], 0)
+                if depth == 0:
+                    break
+            if depth:
+                raise PipelineError("this '{' is not closed", text=self.text, start=self.start, end=self.end)
+            value, self.position = self.text[self.end : at], at + 1
+        else:
+            raise self.fail("a value")
+        self.advance()
+        # A list without quotes: words joined by commas, where no space stands before what follows.
+        while self.kind == "mark" and self.value == "," and self._list_goes_on():
+            self.advance()
+            value += f",{self.value}"
+            self.advance()
+        return value
+
+    def _list_goes_on(self) -> bool:
+        rest = self.text[self.end : self.end + 1]
+        return bool(rest) and rest not in " \t\n,{}=()"
+
+
+def parse_pipeline(text: str) -> list[Item]:
+    """Read a pipeline; `PipelineError` says what is wrong and where."""
+    tokens = _Tokens(text)
+    items: list[Item] = []
+    if tokens.kind == "end":
+        return items
+    while True:
+        if tokens.kind != "word":
+            raise tokens.fail("the name of a pass")
+        name, start, end = tokens.value, tokens.start, tokens.end
+        tokens.advance()
+        options = _options(tokens) if tokens.kind == "mark" and tokens.value == "{" else ()
+        items.append(Item(name, options, start, end))
+        if tokens.kind == "end":
+            return items
+        if not tokens.take(","):
+            raise tokens.fail("',' or '{' after the name of a pass" if not options else "','")
+
+
+def _options(tokens: _Tokens) -> tuple[Option, ...]:
+    opening = (tokens.start, tokens.end)
+    tokens.advance()
+    options: list[Option] = []
+    while not tokens.take("}"):
+        if tokens.kind == "end":
+            raise PipelineError("this '{' is not closed", text=tokens.text, start=opening[0], end=opening[1])
+        if tokens.kind != "word":
+            raise tokens.fail("the name of an option")
+        key, start, end = tokens.value, tokens.start, tokens.end
+        tokens.advance()
+        value, value_start = "true", start
+        if tokens.take("="):
+            value_start = tokens.start
+            value = tokens.value_text()
+        if any([option.key == key for option in options]):
+            raise PipelineError(f"option '{key}' is given twice", text=tokens.text, start=start, end=end)
+        options.append(Option(key, value, start, end, value_start))
+    return tuple(options)

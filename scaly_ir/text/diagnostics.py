@@ -1,0 +1,130 @@
+"""Diagnostics as data, and the one place that turns them into text.
+
+The library never prints: readers, verifiers and passes make `Diagnostic` records, and a tool renders them with
+`render`. The layout follows the compilers users know: a head line, the source line, a caret under it.
+"""
+
+from __future__ import annotations
+
+import difflib
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from scaly_ir.text.source import Span
+
+Severity = Literal["error", "warning", "note", "remark"]
+
+_COLOURS: Final = {"error": "\x1b[1;31m", "warning": "\x1b[1;35m", "note": "\x1b[1;36m", "remark": "\x1b[1;34m"}
+_BOLD, _CARET, _RESET = "\x1b[1m", "\x1b[1;32m", "\x1b[0m"
+
+LINE_CELLS: Final = 160
+"""The widest source line that is shown whole; of a wider one, a window around the caret."""
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One message to the user.
+
+    `code` is a stable slug for machines (the rule's name for a verifier failure). Notes follow their error.
+    """
+
+    severity: Severity
+    message: str
+    span: Span | None = None
+    code: str = ""
+    notes: tuple[Diagnostic, ...] = ()
+
+    def head(self, origin: str = "") -> str:
+        """Return the first line: ``file:line:col: error: message``, or ``origin: error: message`` without a place."""
+        place = f"{origin}: " if origin else ""
+        if self.span is not None:
+            line, column = self.span.position()
+            place = f"{_printable(self.span.source.name)}:{line}:{column}: "
+        return f"{place}{self.severity}: {self.message}"
+
+
+def error(message: str, span: Span | None = None, code: str = "", notes: Sequence[Diagnostic] = ()) -> Diagnostic:
+    """Make an error."""
+    return Diagnostic("error", message, span, code, tuple(notes))
+
+
+def note(message: str, span: Span | None = None) -> Diagnostic:
+    """Make a note."""
+    return Diagnostic("note", message, span)
+
+
+def render(diagnostic: Diagnostic, *, origin: str = "", colour: bool = False) -> str:
+    """Return the full text of a diagnostic and its notes, without a final line end."""
+    parts = []
+    for item in (diagnostic, *diagnostic.notes):
+        head = item.head(origin)
+        if colour:
+            place, _, rest = head.partition(f"{item.severity}: ")
+            head = f"{_BOLD}{place}{_COLOURS[item.severity]}{item.severity}:{_RESET} {_BOLD}{rest}{_RESET}"
+        parts.append(head)
+        if item.span is not None:
+            parts.extend(_excerpt(item.span, colour))
+    return "\n".join(parts)
+
+
+def _excerpt(span: Span, colour: bool) -> list[str]:
+    """Return the source line of a range and the line with its caret; nothing for an empty line."""
+    number, column = span.position()
+    line = span.source.line_text(number)
+    if not line.strip():
+        return []
+    start = column - 1
+    end = max(start + 1, min(start + span.end - span.start, len(line)))
+    first, last = _window(line, start)
+    end = min(end, last)
+    shown = line[first:last]
+    caret = "".join([c if c == "\t" else " " * _cells(c) for c in line[first:start]])
+    underline = "^" + "~" * (sum([_cells(c) for c in line[start:end]]) - 1)
+    head, tail = ("..." if first else ""), ("..." if last < len(line) else "")
+    mark = f"{_CARET}{underline}{_RESET}" if colour else underline
+    return [f"{head}{_printable(shown)}{tail}", f"{' ' * len(head)}{caret}{mark}"]
+
+
+def _window(line: str, start: int) -> tuple[int, int]:
+    """Return the part of a line to show: all of it, or a window around `start` when it is too wide."""
+    if len(line) * 2 <= LINE_CELLS or sum([_cells(c) for c in line[: LINE_CELLS + 1]]) <= LINE_CELLS >= len(line):
+        return 0, len(line)
+    first = max(0, start - LINE_CELLS // 2)
+    last, cells = first, 0
+    while last < len(line) and cells < LINE_CELLS:
+        cells += _cells(line[last])
+        last += 1
+    return first, last
+
+
+def _cells(character: str) -> int:
+    """Return how many terminal cells a character takes."""
+    if character.isascii():
+        return 1
+    if unicodedata.combining(character):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def _printable(text: str) -> str:
+    """Replace what a terminal would act on; tabs stay, so that carets line up."""
+    if text.isprintable():
+        return text
+    return "".join([c if c.isprintable() or c == "\t" else "\ufffd" for c in text])
+
+
+def closest(name: str, known: Iterable[str], most: int = 3) -> list[str]:
+    """Return up to `most` of the `known` names that `name` may have been meant as, best first."""
+    return difflib.get_close_matches(name, list(known), n=most, cutoff=2 / 3)
+
+
+def did_you_mean(name: str, known: Iterable[str], *, quote: str = "'") -> str:
+    """Return ``; did you mean 'x' or 'y'?`` for names near `name`, or an empty string."""
+    near = closest(name, known)
+    if not near:
+        return ""
+    quoted = [f"{quote}{candidate}{quote}" for candidate in near]
+    listed = " or ".join([", ".join(quoted[:-1]), quoted[-1]]) if len(quoted) > 1 else quoted[0]
+    return f"; did you mean {listed}?"

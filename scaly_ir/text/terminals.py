@@ -1,0 +1,75 @@
+"""The terminals of the text format, once: as regular expressions that the grammar and both readers share.
+
+`tokens` cuts text into strings as fast as the regular-expression engine can; `scan` yields the same cuts with their
+terminal name and place. White space and ``//`` comments separate tokens and are otherwise skipped.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from scaly_ir.text.spelling import BARE_NAME
+
+_STRING = r'"(?:[^"\\\n]|\\[^\n])*+"'
+_NAME = rf"(?:{BARE_NAME}|{_STRING})"
+_IDENTIFIER = r"[A-Za-z_][A-Za-z0-9_]*"
+_EXPONENT = r"[eE][-+]?[0-9]+"
+_WORD_END = r"(?![A-Za-z0-9_.$])"
+
+TERMINALS: Final[dict[str, str]] = {
+    "VALUE": rf"%{_NAME}",
+    "PUNCTUATION": r"[(){}\[\],:=]",
+    "NAME": rf"{_IDENTIFIER}(?:\.{_IDENTIFIER})+",
+    "FLOAT": (
+        rf"-?(?:[0-9]+\.[0-9]*(?:{_EXPONENT})?|\.[0-9]+(?:{_EXPONENT})?|[0-9]+{_EXPONENT}|inf{_WORD_END})"
+        rf"|nan<0x[0-9A-Fa-f]+>|nan{_WORD_END}"
+    ),
+    "INT": r"-?[0-9]+",
+    "MEMREF": rf"memref<(?:[0-9]+x)*{_IDENTIFIER}(?:,[ \t]*{_IDENTIFIER})?>",
+    "WORD": _IDENTIFIER,
+    "SYMBOL": rf"@{_NAME}",
+    "STRING": _STRING,
+    "UNCLOSED": r'"[^\n]*+',
+    "ANGLE": r"[<>]",
+    "OTHER": r"[\s\S]",
+    "END": r"\Z",
+}
+"""Every kind of token, in the order they are tried.
+
+``UNCLOSED`` is a string without its closing quote (taken to the end of the line, so that hostile text is cut in linear
+time), ``OTHER`` a character that begins no token and ``END`` the end of the text, which every cut finishes with.
+"""
+
+_SKIP = r"(?:[ \t\n]++|//[^\n]*+)*+"
+_cut = re.compile(f"{_SKIP}({'|'.join(TERMINALS.values())})").findall
+_scan = re.compile(f"{_SKIP}(?:{'|'.join([f'(?P<{name}>{regex})' for name, regex in TERMINALS.items()])})")
+
+
+class Lexeme(NamedTuple):
+    """One token with its terminal name and its place: offsets into the text."""
+
+    kind: str
+    text: str
+    start: int
+    end: int
+
+
+def tokens(text: str) -> list[str]:
+    """Return the tokens of `text` in order; the last one is the empty string, which marks the end."""
+    found: list[str] = _cut(text)
+    if len(found) > 1 and not found[-2]:  # the end is found twice after trailing white space
+        found.pop()
+    return found
+
+
+def scan(text: str, start: int = 0, end: int | None = None) -> Iterator[Lexeme]:
+    """Yield the tokens of ``text[start:end]``, cut as by `tokens`, with their kinds and places in `text`."""
+    for match in _scan.finditer(text, start, len(text) if end is None else end):
+        kind = match.lastgroup
+        assert kind is not None
+        yield Lexeme(kind, match.group(kind), *match.span(kind))
+        if kind == "END":
+            return
+

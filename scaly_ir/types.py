@@ -1,0 +1,155 @@
+"""The types every dialect shares: machine element types and references to flat storage.
+
+Types are immutable and interned: equal types are the same object, and each has exactly one text spelling. This module
+knows no dialect and no operator.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final, Literal, NoReturn
+
+Kind = Literal["bool", "int", "float"]
+
+
+class DType(str):
+    """An element type: ``bool``, ``int32``, ``int64``, ``float32`` or ``float64``.
+
+    A `DType` is its own name, so ``dtype == "float64"`` holds and it can be a dictionary key beside plain strings. Take
+    one from the constants of this module or from `dtype`; there are no others.
+    """
+
+    __slots__ = ("bits", "c_type", "is_float", "is_int", "kind", "size")
+
+    kind: Kind
+    size: int
+    """Bytes of one element in memory."""
+    bits: int
+    """Bits of the value: 1 for ``bool``, else eight times `size`."""
+    c_type: str
+    is_int: bool
+    is_float: bool
+
+    def __new__(cls, name: str) -> DType:
+        known = _BY_NAME.get(name)
+        if known is None:
+            raise ValueError(f"unknown dtype '{name}'; expected one of {', '.join(_BY_NAME)}")
+        return known
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __setattr__(self, name: str, value: Any) -> NoReturn:
+        raise AttributeError(f"a dtype is immutable: cannot set '{name}'")
+
+    def __reduce__(self) -> tuple[type[DType], tuple[str]]:
+        return DType, (str(self),)
+
+    def __copy__(self) -> DType:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> DType:
+        return self
+
+
+_BY_NAME: dict[str, DType] = {}
+
+
+def _define(name: str, kind: Kind, size: int, c_type: str) -> DType:
+    new = str.__new__(DType, name)
+    fields = {
+        "kind": kind,
+        "size": size,
+        "bits": 1 if kind == "bool" else 8 * size,
+        "c_type": c_type,
+        "is_int": kind == "int",
+        "is_float": kind == "float",
+    }
+    for field, value in fields.items():
+        object.__setattr__(new, field, value)
+    _BY_NAME[name] = new
+    return new
+
+
+BOOL: Final = _define("bool", "bool", 1, "uint8_t")
+INT32: Final = _define("int32", "int", 4, "int32_t")
+INT64: Final = _define("int64", "int", 8, "int64_t")
+FLOAT32: Final = _define("float32", "float", 4, "float")
+FLOAT64: Final = _define("float64", "float", 8, "double")
+
+DTYPES: Final = tuple(_BY_NAME.values())
+"""The five element types, narrowest kind first."""
+
+
+def dtype(name: str) -> DType:
+    """Return the element type called `name`; `ValueError` names the choices when there is none."""
+    return DType(name)
+
+
+def int_range(dtype: DType) -> range:
+    """Return the values of an integer or boolean type as a range (two's complement; 0 and 1 for ``bool``)."""
+    if dtype.kind == "bool":
+        return range(0, 2)
+    if dtype.kind == "int":
+        return range(-(1 << (dtype.bits - 1)), 1 << (dtype.bits - 1))
+    raise ValueError(f"{dtype} has no integer range")
+
+
+class MemRefType:
+    """A reference to flat, row-major storage: shape, element type and address space.
+
+    The text is ``memref<3x4xfloat64>``; a space other than ``global`` is written out: ``memref<4xfloat64, private>``.
+    A shape may hold zeros; ``()`` is a scalar.
+    """
+
+    __slots__ = ("dtype", "shape", "size", "space")
+
+    shape: tuple[int, ...]
+    dtype: DType
+    space: str
+    size: int
+    """Number of elements: the product of the shape."""
+
+    def __new__(cls, shape: tuple[int, ...], dtype: DType, space: str = "global") -> MemRefType:
+        key = (shape, dtype, space)
+        known = _MEMREFS.get(key)
+        if known is None:
+            known = object.__new__(cls)
+            for field, value in (("shape", shape), ("dtype", dtype), ("space", space), ("size", math.prod(shape))):
+                object.__setattr__(known, field, value)
+            known = _MEMREFS.setdefault(key, known)
+        return known
+
+    @staticmethod
+    def read(text: str) -> MemRefType:
+        """Read the spelling ``memref<3x4xfloat64, private>``; `ValueError` says what is wrong with it."""
+        known = _READ_MEMREFS.get(text)
+        if known is None:
+            inner, _, space = text.removeprefix("memref<").removesuffix(">").partition(",")
+            *extents, element = inner.split("x")
+            shape = []
+            for extent in extents:
+                if len(extent) > 18:
+                    raise ValueError(f"an extent of {len(extent)} digits is too large")
+                shape.append(int(extent))
+            known = MemRefType(tuple(shape), DType(element), space.strip() or "global")
+            if len(_READ_MEMREFS) < 4096:
+                _READ_MEMREFS[text] = known
+        return known
+
+    def __setattr__(self, name: str, value: Any) -> NoReturn:
+        raise AttributeError(f"a memref type is immutable: cannot set '{name}'")
+
+    def __reduce__(self) -> tuple[type[MemRefType], tuple[tuple[int, ...], DType, str]]:
+        return MemRefType, (self.shape, self.dtype, self.space)
+
+    def __str__(self) -> str:
+        extents = "".join(f"{extent}x" for extent in self.shape)
+        space = "" if self.space == "global" else f", {self.space}"
+        return f"memref<{extents}{self.dtype}{space}>"
+
+    __repr__ = __str__
+
+
+_MEMREFS: dict[tuple[tuple[int, ...], DType, str], MemRefType] = {}
+_READ_MEMREFS: dict[str, MemRefType] = {}

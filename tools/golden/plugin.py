@@ -1,0 +1,144 @@
+"""The pytest plugin: `.sir` files become test items, one for each RUN line.
+
+Owns collection and reporting. pytest loads this module in every project that has scaly-ir installed, so it imports
+nothing of scaly-ir until it meets a `.sir` file.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+if TYPE_CHECKING:
+    from scaly_ir.tools.golden.golden_file import GoldenTest
+    from scaly_ir.tools.golden.run_line import RunLine
+
+_INI: Final = "scaly_golden_paths"
+_SKIPPED_FOLDER: Final = "Inputs"
+_ROOTS: Final = pytest.StashKey[tuple[Path, ...]]()
+_KEPT: Final = pytest.StashKey[Path]()
+
+
+class GoldenFailure(Exception):  # noqa: N818 - what pytest calls a failure is no error of the program
+    """End an item; the argument is the finished report."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Declare the setting that says where golden tests are."""
+    parser.addini(_INI, "folders with golden tests (.sir files), relative to the root directory", "args", ["testdata"])
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    """Collect a `.sir` file that was named or lies in one of the folders, outside of `Inputs`."""
+    if file_path.suffix != ".sir":
+        return None
+    if parent.session.isinitpath(file_path) or _is_golden(file_path, parent.config):
+        return GoldenFile.from_parent(parent, path=file_path)
+    return None
+
+
+def _is_golden(path: Path, config: pytest.Config) -> bool:
+    roots = config.stash.get(_ROOTS, None)
+    if roots is None:
+        roots = tuple([config.rootpath / folder for folder in config.getini(_INI)])
+        config.stash[_ROOTS] = roots
+    return any(path.is_relative_to(root) and _SKIPPED_FOLDER not in path.relative_to(root).parts for root in roots)
+
+
+class GoldenFile(pytest.File):
+    """Collect the RUN lines of one file; a file with mistakes is an error that shows all of them."""
+
+    def collect(self) -> Iterable[GoldenItem]:
+        """Yield one item for each RUN line."""
+        from scaly_ir.tools.golden.golden_file import BadTestFileError, load
+
+        try:
+            test = load(self.path, _shown(self.path, self.config))
+        except BadTestFileError as problem:
+            raise self.CollectError(str(problem)) from None
+        skipped, failing = test.conditions.skip_reason(), test.conditions.xfail_reason()
+        for line in test.runs:
+            item = GoldenItem.from_parent(self, name=line.name, test=test, line=line)
+            if skipped:
+                item.add_marker(pytest.mark.skip(reason=skipped))
+            if failing:
+                item.add_marker(pytest.mark.xfail(reason=failing, strict=True))
+            yield item
+
+
+class GoldenItem(pytest.Item):
+    """Run one RUN line."""
+
+    def __init__(self, *, test: GoldenTest, line: RunLine, **rest: Any) -> None:
+        super().__init__(**rest)
+        self.test = test
+        self.line = line
+
+    def runtest(self) -> None:
+        """Run the line; raise `GoldenFailure` with the report."""
+        from scaly_ir.tools.golden import report
+        from scaly_ir.tools.golden.execute import run
+        from scaly_ir.tools.golden.isolation import isolated
+        from scaly_ir.tools.golden.matcher import MissingPackageError
+        from scaly_ir.tools.golden.run_line import Paths, needs_temporary
+
+        temporary = _kept_folder(self) if needs_temporary(self.line) else None
+        paths = Paths(self.path, temporary / f"{self.path.stem}.tmp" if temporary else None)
+        try:
+            with isolated(self.path.parent) as changes:
+                done = run(self.test, self.line, paths)
+        except MissingPackageError as problem:
+            raise GoldenFailure(f"error: {problem}") from None
+        if any(command.failure for command in done):
+            keep = temporary or _kept_folder(self)
+            explained = [report.explain(self.test, self.line, done, paths, keep, self.nodeid)]
+            raise GoldenFailure("\n\n".join([*explained, *report.changed(self.line, changes)]))
+        if changes:
+            raise GoldenFailure(*report.changed(self.line, changes))
+        if temporary:
+            shutil.rmtree(temporary, ignore_errors=True)
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """Show the report instead of a traceback."""
+        if isinstance(excinfo.value, GoldenFailure):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        """Return the place of the RUN line and what to call the item in a heading."""
+        return self.path, self.line.span.position()[0] - 1, f"{self.path.name}::{self.name}"
+
+
+def _shown(path: Path, config: pytest.Config) -> str:
+    """Return the path as somebody in the folder where pytest was started would type it."""
+    start = config.invocation_params.dir
+    return Path(os.path.relpath(path, start)).as_posix() if path.is_relative_to(start) else path.as_posix()
+
+
+def _kept_folder(item: GoldenItem) -> Path:
+    """Make a folder that only this item uses, where pytest keeps those of its last runs."""
+    stash = item.config.stash
+    if _KEPT not in stash:
+        import tempfile
+
+        # The factory is private in name only: plugins have no other way to it without a fixture.
+        factory: pytest.TempPathFactory | None = getattr(item.config, "_tmp_path_factory", None)
+        stash[_KEPT] = factory.mktemp("golden") if factory else Path(tempfile.mkdtemp(prefix="scaly-golden-"))
+    return Path(_numbered(stash[_KEPT], f"{item.path.stem}-{item.name}"))
+
+
+def _numbered(parent: Path, name: str) -> Path:
+    number = 0
+    while True:
+        folder = parent / (f"{name}-{number}" if number else name)
+        try:
+            folder.mkdir()
+        except FileExistsError:
+            number += 1
+        else:
+            return folder
