@@ -35,8 +35,8 @@ def verify(root: Node) -> None:
 def run_passes(root: Node, pipeline: str) -> Node:
     """Run passes, written as for ``scaly-opt --pass``, and return the result.
 
-    The root is verified before the first pass and after each. `PipelineError` for a wrong pipeline, `VerifyError` for an
-    invalid root, `PassError` when a pass fails or leaves an invalid module.
+    The root is verified before the first pass and after each. `PipelineError` for a wrong pipeline, `VerifyError` for
+    an invalid root, `PassError` when a pass fails or leaves an invalid module.
     """
     passes = build_pipeline(pipeline, import_module("scaly_ir.passes").PASSES)
     verify(root)

@@ -48,10 +48,18 @@ class Attrs(dict[str, AttrValue]):
         super().__init__({name: freeze(values[name]) for name in sorted(values)})
         self.key = tuple([part for name, value in self.items() for part in (name, value_key(value))])
 
+    @staticmethod
+    def trusted(values: dict[str, AttrValue], key: Hashable) -> Attrs:
+        """Make attributes without checks, for readers: `values` frozen and sorted, `key` what `__init__` would find."""
+        attrs = Attrs.__new__(Attrs)
+        _fill(attrs, values)
+        attrs.key = key
+        return attrs
+
     def _refuse(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise TypeError("the attributes of a node are read-only; build a new node with 'replace'")
 
-    __setitem__ = __delitem__ = __ior__ = clear = pop = popitem = setdefault = update = _refuse  # type: ignore[assignment]
+    __setitem__ = __delitem__ = __ior__ = clear = pop = popitem = setdefault = update = _refuse
 
     def __copy__(self) -> Attrs:
         return self
@@ -63,7 +71,15 @@ class Attrs(dict[str, AttrValue]):
         return Attrs, (dict(self),)
 
 
+_fill = dict.update
+
 NO_ATTRS: Final = Attrs()
+
+
+def named(key: str, name: str) -> Attrs:
+    """Return the attributes ``{key: name}`` of one string, the commonest there are."""
+    return Attrs.trusted({key: name}, (key, name))
+
 
 _ATOMS: Final = frozenset({type(None), bool, int, float, str, Word, DType})
 
@@ -88,7 +104,8 @@ def value_key(value: AttrValue) -> Hashable:
     """Return a hashable that is equal for two frozen values exactly when they are the same attribute value."""
     kind = type(value)
     if kind is str:
-        return value
+        text: str = value
+        return text
     if kind is float:
         return (float, pack("<d", value))
     if kind is tuple:

@@ -60,7 +60,9 @@ def parse_source(source: Source) -> Parsed:
                 return load_dialect(name).read(source)
             span = Span(source, lexeme.start, lexeme.start + len(name))
             message = f"unknown dialect '{name}'{did_you_mean(name, dialect_names())}"
-            return Parsed(None, Locations(source, (), (), False, lambda *_: ()), (error(message, span, "unknown-dialect"),))
+            return Parsed(
+                None, Locations(source, (), (), False, lambda *_: ()), (error(message, span, "unknown-dialect"),)
+            )
     return load_dialect("prog").read(source)
 
 

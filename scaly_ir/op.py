@@ -40,8 +40,8 @@ class ArgInfo(NamedTuple):
 class AttrSpec(NamedTuple):
     """What one attribute of a call may hold.
 
-    `kinds` are the Python types of frozen values; `choices`, when given, the values allowed; `required` tells whether it
-    may be left out; `printed` is false for attributes that the syntax carries elsewhere, as a symbol's name.
+    `kinds` are the Python types of frozen values; `choices`, when given, the values allowed; `required` tells whether
+    it may be left out; `printed` is false for attributes that the syntax carries elsewhere, as a symbol's name.
     """
 
     kinds: tuple[type, ...]

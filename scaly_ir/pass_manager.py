@@ -76,7 +76,10 @@ def _convert(option: Option, wanted: Any, what: str, text: str) -> Any:
     def fail(expected: str) -> PipelineError:
         start = option.value_start
         return PipelineError(
-            f"{what} expects {expected}, got '{option.value}'", text=text, start=start, end=start + max(len(option.value), 1)
+            f"{what} expects {expected}, got '{option.value}'",
+            text=text,
+            start=start,
+            end=start + max(len(option.value), 1),
         )
 
     if wanted is bool:

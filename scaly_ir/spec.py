@@ -6,13 +6,13 @@ words. A `Spec` holds the rules of a dialect; how to walk a graph of that dialec
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from scaly_ir.errors import VerifyError
 from scaly_ir.graph import Node
-from scaly_ir.op import Op
+from scaly_ir.op import AttrSpec, Op
 
 
 class Fault(NamedTuple):
@@ -29,6 +29,9 @@ class Fault(NamedTuple):
 
 
 Faults = Iterable[str | Fault]
+
+NO_FAULTS: Final[Faults] = ()
+"""What a rule returns when nothing is wrong; any other empty iterable does as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +73,7 @@ class Violation:
     notes: tuple[tuple[str, int], ...] = ()
 
 
+Named = tuple[str, Callable[..., Faults]]
 Walk = Callable[["Spec", Node], Iterator[Violation]]
 
 
@@ -83,16 +87,15 @@ class Spec:
         self.title = title
         self.rules = tuple(rules)
         self._walk = walk
-        self._by_op: dict[Op, tuple[list[Callable[[Node], Faults]], list[str], list[Rule]]] = {}
+        self._by_op: dict[Op, tuple[list[Named], list[Named]]] = {}
 
-    def rules_of(self, op: Op) -> tuple[list[Callable[[Node], Faults]], list[str], list[Rule]]:
-        """Return the checks of single nodes of `op`, their names, and its rules in context."""
+    def rules_of(self, op: Op) -> tuple[list[Named], list[Named]]:
+        """Return the rules of `op` for a node alone and those that need its context: each a name and a check."""
         known = self._by_op.get(op)
         if known is None:
             applying = [rule for rule in self.rules if rule.applies_to(op)]
-            alone = [rule for rule in applying if not rule.context]
-            known = ([rule.check for rule in alone], [rule.name for rule in alone], [r for r in applying if r.context])
-            self._by_op[op] = known
+            alone = [(rule.name, rule.check) for rule in applying if not rule.context]
+            known = self._by_op[op] = (alone, [(rule.name, rule.check) for rule in applying if rule.context])
         return known
 
     def check(self, root: Node) -> Iterator[Violation]:
@@ -111,18 +114,35 @@ class Spec:
         return VerifyError(message, node=node, rule=rule, reason=reason)
 
 
-def attribute_faults(node: Node) -> Iterator[str]:
-    """Yield what is wrong with a node's attributes, by its operator's declaration: unknown, missing, or of a wrong kind."""
-    specs = node.op.attr_specs
+_FITTING: set[tuple[Any, ...]] = set()
+"""Operators with attribute names and kinds of values that fit, where kinds are all that matters."""
+
+
+def attribute_faults(node: Node) -> Faults:
+    """Return what is wrong with a node's attributes by its operator's declaration: unknown, missing, a wrong kind."""
+    attrs, specs = node.attrs, node.op.attr_specs
     if specs is None:
-        return
+        return ()
+    shape = (node.op, *attrs, *map(type, attrs.values()))
+    if shape in _FITTING:
+        return ()
+    faults = list(_attribute_faults(node, specs))
+    if not faults and not any([specs[key].choices or specs[key].words.endswith(_COUNTED) for key in attrs]):
+        _FITTING.add(shape)
+    return faults
+
+
+_COUNTED = "at least 0"
+
+
+def _attribute_faults(node: Node, specs: Mapping[str, AttrSpec]) -> Iterator[str]:
     for key, value in node.attrs.items():
         spec = specs.get(key)
         if spec is None:
             yield f"attribute {key} is unknown"
         elif type(value) not in spec.kinds or (spec.choices and value not in spec.choices):
             yield f"attribute {key} is {_shown(value)}, expected {spec.words}"
-        elif spec.words.endswith("at least 0") and value < 0:
+        elif spec.words.endswith(_COUNTED) and value < 0:
             yield f"attribute {key} is {value}, expected {spec.words}"
     for key, spec in specs.items():
         if spec.required and key not in node.attrs:

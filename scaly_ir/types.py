@@ -31,6 +31,7 @@ class DType(str):
     is_float: bool
 
     def __new__(cls, name: str) -> DType:
+        """Return the type called `name`; `ValueError` when there is none."""
         known = _BY_NAME.get(name)
         if known is None:
             raise ValueError(f"unknown dtype '{name}'; expected one of {', '.join(_BY_NAME)}")
@@ -89,7 +90,7 @@ def dtype(name: str) -> DType:
 def int_range(dtype: DType) -> range:
     """Return the values of an integer or boolean type as a range (two's complement; 0 and 1 for ``bool``)."""
     if dtype.kind == "bool":
-        return range(0, 2)
+        return range(2)
     if dtype.kind == "int":
         return range(-(1 << (dtype.bits - 1)), 1 << (dtype.bits - 1))
     raise ValueError(f"{dtype} has no integer range")
@@ -111,6 +112,7 @@ class MemRefType:
     """Number of elements: the product of the shape."""
 
     def __new__(cls, shape: tuple[int, ...], dtype: DType, space: str = "global") -> MemRefType:
+        """Return the one type with these fields."""
         key = (shape, dtype, space)
         known = _MEMREFS.get(key)
         if known is None:

@@ -136,6 +136,28 @@ def test_entry_points_lead_somewhere(contents: dict[str, bytes]) -> None:
             assert function in {node.name for node in body if isinstance(node, ast.FunctionDef)}, f"{name}: {target}"
 
 
+def test_unpacked_wheel_fuses_a_program_and_refuses_a_broken_one(wheel: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(tmp_path)
+    script = (
+        f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import scaly_ir; "
+        f"assert scaly_ir.__path__ == [{str(tmp_path / 'scaly_ir')!r}]; "
+        "from scaly_ir.tools.scaly_opt import run; sys.argv[1:] = ['--pass=fuse_elementwise']; sys.exit(run())"
+    )
+
+    def run(program: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-c", script]
+        return subprocess.run(command, cwd=tmp_path, input=program, capture_output=True, encoding="utf-8", check=False)
+
+    program = (ROOT / "testdata" / "fuse_chain.sir").read_text(encoding="utf-8")
+    fused = run(program)
+    assert (fused.returncode, fused.stdout.count("prog.for")) == (0, 1), fused.stderr
+    # Messages about syntax come from the grammar files, which the fast path does without.
+    refused = run(program.rstrip().removesuffix("}"))
+    assert (refused.returncode, refused.stdout) == (1, ""), refused.stderr
+    assert refused.stderr.startswith("<stdin>:")
+
+
 def test_wheel_carries_the_licence(contents: dict[str, bytes]) -> None:
     assert contents[f"{DIST_INFO}/licenses/LICENSE"] == (ROOT / "LICENSE").read_bytes()
     assert b"License-Expression: Apache-2.0" in contents[f"{DIST_INFO}/METADATA"]

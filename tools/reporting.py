@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Literal, TextIO
+from typing import TextIO
 
 from scaly_ir.text.diagnostics import Diagnostic, render
 
 
 def use_colour(choice: str, stream: TextIO, environment: Mapping[str, str]) -> bool:
-    """Tell whether to colour what goes to a stream: the option, then NO_COLOR, FORCE_COLOR, then whether it is a terminal."""
+    """Tell whether to colour a stream: the option counts first, then NO_COLOR, FORCE_COLOR and what the stream is."""
     if choice != "auto":
         return choice == "always"
     if environment.get("NO_COLOR"):

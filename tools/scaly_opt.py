@@ -193,7 +193,7 @@ def _information(name: str) -> str:
 
 @contextmanager
 def _collector_paused() -> Iterator[None]:
-    """Keep the cyclic collector off: a run makes many small objects and hardly a cycle, and it would re-walk them all."""
+    """Keep the cyclic collector off: it would walk all the small objects of a run again and again for no cycle."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -206,9 +206,7 @@ def _collector_paused() -> Iterator[None]:
 class _Run:
     """One run over all files."""
 
-    def __init__(
-        self, settings: _Settings, reporter: Reporter, stdin: TextIO, stdout: TextIO, stderr: TextIO
-    ) -> None:
+    def __init__(self, settings: _Settings, reporter: Reporter, stdin: TextIO, stdout: TextIO, stderr: TextIO) -> None:
         self.settings = settings
         self.reporter = reporter
         self.stdin = stdin
@@ -292,7 +290,9 @@ class _Run:
         """Verify what a pass made, when asked for or at the end; report and return False when it is invalid."""
         count = len(self.settings.passes)
         if self.settings.verbose:
-            self.reporter.say(f"pass {number} of {count}: {step.name} {'made no change' if after is before else 'changed the IR'}")
+            self.reporter.say(
+                f"pass {number} of {count}: {step.name} {'made no change' if after is before else 'changed the IR'}"
+            )
         if after is before or not (self.settings.verify_each or number == count):
             return True
         for violation in dialect_of(after).spec.check(after):
@@ -300,7 +300,9 @@ class _Run:
             shown = dialect_of(after).render(violation.statement_node).splitlines()
             lines = shown[:NOTE_LINES] + (["..."] if len(shown) > NOTE_LINES else [])
             text = "the operation is now\n" + "\n".join([f"  {line}" for line in lines])
-            self._refuse([error(f"{message}{violation.reason} [{violation.rule}]", code=violation.rule, notes=[note(text)])])
+            self._refuse(
+                [error(f"{message}{violation.reason} [{violation.rule}]", code=violation.rule, notes=[note(text)])]
+            )
             return False
         return True
 

@@ -9,10 +9,10 @@ carries on with a stand-in value; it never raises for what a user wrote.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, NamedTuple, NoReturn
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any, Final, NamedTuple, cast
 
-from scaly_ir.attributes import NO_ATTRS, Attrs, AttrValue, Word
+from scaly_ir.attributes import NO_ATTRS, Attrs, AttrValue, Word, named
 from scaly_ir.dialects.prog import build, ops
 from scaly_ir.graph import Node, intern_node
 from scaly_ir.op import Op
@@ -56,9 +56,13 @@ class Place(NamedTuple):
 
     name: str
     dtype: DType | None
-    index: Node
+    position: Node
     at: At
 
+
+DECLARE: Final = Attrs({"declare": True})
+"""The attributes of nearly every assignment."""
+_DECLARE_KEY: Final = cast(tuple[Hashable, ...], DECLARE.key)
 
 _PRINTED_BY_SYNTAX: Final = "attribute '{}' is written by the syntax of '{}', not among its attributes"
 
@@ -83,7 +87,7 @@ class Assembler:
         self._blocks: list[tuple[list[Node], Any, list[tuple[str, Node | None]]]] = []
         self._declared: list[tuple[str, Node | None]] = []
         self._constants: dict[tuple[str, DType], Node] = {}
-        self._loads: dict[tuple[str, Node], Node] = {}
+        self.loads: dict[tuple[str, Node], Node] = {}
         self.module_attrs: Attrs | None = None
 
     # --- scalars ------------------------------------------------------------------------------------------------------
@@ -117,7 +121,7 @@ class Assembler:
             if name.startswith(ops.RESERVED_PREFIX):
                 declared = build.var(name, INT64)
             else:
-                return Untyped(ops.VAR, (), Attrs({"name": name}), at, True)
+                return Untyped(ops.VAR, (), named("name", name), at, True)
         elif declared.op is not ops.VAR:
             declared = build.var(name, declared.type)  # a buffer used as a scalar, for the verifier to report
         if self.mark is not None:
@@ -132,7 +136,7 @@ class Assembler:
 
     def view(self, place: Place, dtype: DType) -> Node:
         """Return the view of a location; `dtype` is what the context requires, used when the buffer is unknown."""
-        node = intern_node(ops.VIEW, (place.index,), Attrs({"buffer": place.name}), place.dtype or dtype)
+        node = intern_node(ops.VIEW, (place.position,), named("buffer", place.name), place.dtype or dtype)
         if self.mark is not None:
             self.mark(node, place.at, "")
         return node
@@ -141,10 +145,10 @@ class Assembler:
         """Return a read of a location."""
         if place.dtype is None:
             return Untyped(ops.LOAD, (), NO_ATTRS, (at, place), True)
-        known = self._loads.get((place.name, place.index))
+        known = self.loads.get((place.name, place.position))
         if known is None or known.type is not place.dtype:
             view = self.view(place, place.dtype)
-            known = self._loads[place.name, place.index] = intern_node(ops.LOAD, (view,), NO_ATTRS, view.type)
+            known = self.loads[place.name, place.position] = intern_node(ops.LOAD, (view,), NO_ATTRS, view.type)
         if self.mark is not None:
             self.mark(known.args[0], place.at, "")
             self.mark(known, at, "")
@@ -200,9 +204,9 @@ class Assembler:
         if op.get_attr("TStructural", False) or "prog" not in op.get_attr("TDialects", ("prog",)):
             self.fail(f"operation '{name}' is not allowed in dialect 'prog'", at, "op-dialect")
             return self.unknown(at)
-        operands = []
-        for item in items:
-            operands.append(item if type(item) is Node else self.typed(item, self._undecided(name, (item,), at)))
+        operands = [
+            item if type(item) is Node else self.typed(item, self._undecided(name, (item,), at)) for item in items
+        ]
         if dtype is None:
             dtype = self._inferred(op, tuple(operands), attrs, at)
         node = intern_node(op, tuple(operands), attrs, dtype)
@@ -226,7 +230,7 @@ class Assembler:
 
     def unknown(self, at: At = None) -> Untyped:
         """Return a stand-in for a scalar that could not be read: it fits everywhere and causes no further message."""
-        return Untyped(ops.VAR, (), Attrs({"name": "?"}), at, True)
+        return Untyped(ops.VAR, (), named("name", "?"), at, True)
 
     def _node(self, op: Op, operands: tuple[Node, ...], dtype: DType, at: At) -> Node:
         node = intern_node(op, operands, NO_ATTRS, dtype)
@@ -261,20 +265,20 @@ class Assembler:
         pending: list[tuple[Item, bool]] = [(item, False)]
         while pending:
             current, ready = pending.pop()
-            if type(current) is Node:
+            if isinstance(current, Node):
                 done.append(current)
-            elif type(current) is Literal:
+            elif isinstance(current, Literal):
                 done.append(self.constant(current, dtype))
-            elif not current.items:  # type: ignore[union-attr]
-                done.append(self._undeclared(current, dtype))  # type: ignore[arg-type]
+            elif not current.items:
+                done.append(self._undeclared(current, dtype))
             elif ready:
-                count = len(current.items)  # type: ignore[union-attr]
+                count = len(current.items)
                 operands = tuple(done[-count:])
                 del done[-count:]
-                done.append(self._node(current.op, operands, dtype, current.at))  # type: ignore[union-attr]
+                done.append(self._node(current.op, operands, dtype, current.at))
             else:
                 pending.append((current, True))
-                pending.extend([(part, False) for part in reversed(current.items)])  # type: ignore[union-attr]
+                pending.extend([(part, False) for part in reversed(current.items)])
         return done[0]
 
     def _undeclared(self, item: Untyped, dtype: DType) -> Node:
@@ -313,10 +317,14 @@ class Assembler:
     def assign(self, target: str, item: Item, dtype: DType, attrs: Mapping[str, AttrValue], at: At = None) -> Node:
         """Return an assignment; with ``declare`` the target is in scope from the next statement on."""
         value = self.value(item, dtype, at)
-        given = {key: value for key, value in attrs.items() if not (key == "declare" and value is False)}
-        node = intern_node(ops.ASSIGN, (value,), Attrs({**given, "target": target}), dtype)
+        if attrs is DECLARE:
+            given = Attrs.trusted({"declare": True, "target": target}, (*_DECLARE_KEY, "target", target))
+        else:
+            kept = {key: value for key, value in attrs.items() if not (key == "declare" and value is False)}
+            given = Attrs({**kept, "target": target})
+        node = intern_node(ops.ASSIGN, (value,), given, dtype)
         if "declare" in given:
-            self.declare(target, build.var(target, dtype))
+            self.declare(target, intern_node(ops.VAR, (), named("name", target), dtype))
         return node
 
     def declare(self, name: str, node: Node) -> None:
@@ -332,10 +340,7 @@ class Assembler:
 
     def table(self, items: Sequence[Literal], dtype: DType) -> tuple[float, ...]:
         """Return the values of a table whose entries are written as `items`."""
-        values: list[float] = []
-        for item in items:
-            values.append(self.constant(item, dtype).attrs["value"])
-        return tuple(values)
+        return tuple([self.constant(item, dtype).attrs["value"] for item in items])
 
     def call(self, callee: str, arguments: Sequence[str | Place], attrs: Mapping[str, AttrValue]) -> Node:
         """Return a call; an argument is the name of a whole buffer, or a location."""
@@ -358,7 +363,11 @@ class Assembler:
     def open_module(self, attrs: Mapping[str, AttrValue], start: int, end: int) -> None:
         """Begin a module."""
         given = dict(attrs)
-        self._open(lambda body: intern_node(ops.PROGRAM, tuple(body), Attrs({**given, "proc_count": len(body)}), None), start, end)
+        self._open(
+            lambda body: intern_node(ops.PROGRAM, tuple(body), Attrs({**given, "proc_count": len(body)}), None),
+            start,
+            end,
+        )
 
     def open_proc(
         self, name: str, params: Sequence[tuple[str, MemRefType]], attrs: Mapping[str, AttrValue], start: int, end: int
@@ -370,9 +379,7 @@ class Assembler:
         declared.extend([self.buffer(param, memref) for param, memref in params])
         return declared
 
-    def open_for(
-        self, name: str, bounds: Sequence[Item], attrs: Mapping[str, AttrValue], start: int, end: int
-    ) -> Node:
+    def open_for(self, name: str, bounds: Sequence[Item], attrs: Mapping[str, AttrValue], start: int, end: int) -> Node:
         """Begin a loop and return its range."""
         operands = tuple([self.typed(bound, INT64) for bound in bounds])
         domain = intern_node(ops.RANGE, operands, Attrs({**attrs, "name": name}), INT64)
@@ -413,11 +420,6 @@ def syntax_attrs(op: Op, attrs: Mapping[str, AttrValue]) -> str | None:
         if key in specs and not specs[key].printed:
             return _PRINTED_BY_SYNTAX.format(key, op.name)
     return None
-
-
-def no_failures(message: str, at: At, code: str) -> NoReturn:
-    """Raise for a mistake: the `fail` of a reader that takes only text without any."""
-    raise LiteralError(message)
 
 
 def word_or_constant(text: str) -> AttrValue:

@@ -1,4 +1,5 @@
-"""Builders of `prog` nodes: typed, checked where a mistake would be cheap to catch, and the only way code makes programs.
+"""Builders of `prog` nodes: typed, checked where a mistake would be cheap to catch, and the only way code makes
+programs.
 
 Scalars take their type from their operands. Builders raise `TypeError` for operands that do not fit; the verifier
 checks everything else. Source: program specification 1.3 and 1.4.
@@ -10,7 +11,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from scaly_ir.attributes import NO_ATTRS, Attrs, AttrValue, Word
+from scaly_ir.attributes import NO_ATTRS, Attrs, AttrValue, Word, named
 from scaly_ir.dialects.prog import ops
 from scaly_ir.graph import Node, intern_node
 from scaly_ir.op import Op
@@ -36,7 +37,7 @@ def index(value: int) -> Node:
 
 def var(name: str, dtype: DType = INT64) -> Node:
     """Make a use of a scalar or loop variable."""
-    return intern_node(ops.VAR, (), Attrs({"name": name}), dtype)
+    return intern_node(ops.VAR, (), named("name", name), dtype)
 
 
 def apply(name: str, *operands: Node) -> Node:
@@ -71,7 +72,7 @@ def view(buffer: Node | str, at: Node | int, dtype: DType | None = None) -> Node
     """Make the location `at` of a buffer: a declaration, or a name with its element type."""
     name, element = (buffer, dtype) if isinstance(buffer, str) else (buffer.attrs["name"], buffer.type)
     position = index(at) if isinstance(at, int) else at
-    return intern_node(ops.VIEW, (position,), Attrs({"buffer": name}), element)
+    return intern_node(ops.VIEW, (position,), named("buffer", name), element)
 
 
 def load(where: Node) -> Node:

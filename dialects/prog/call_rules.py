@@ -144,7 +144,9 @@ def call_dtype(node: Node, context: Context) -> Faults:
     for argument, param in _pairs(node, context):
         if argument.dtype is not param.type:
             name = param.attrs.get("name")
-            yield Fault(f"argument %{argument.name} is {argument.dtype}, parameter %{name} is {param.type}", argument.node)
+            yield Fault(
+                f"argument %{argument.name} is {argument.dtype}, parameter %{name} is {param.type}", argument.node
+            )
 
 
 def call_bounds(node: Node, context: Context) -> Faults:
@@ -154,7 +156,7 @@ def call_bounds(node: Node, context: Context) -> Faults:
         if argument.size is None or argument.start is None or needed is None:
             continue
         left = argument.size - argument.start
-        if 0 <= argument.start and left < needed:
+        if argument.start >= 0 and left < needed:
             name = param.attrs.get("name")
             has = f"argument %{argument.name} has {max(left, 0)} elements from index {argument.start}"
             yield Fault(f"{has}, parameter %{name} needs {needed}", argument.node)

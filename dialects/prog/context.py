@@ -45,6 +45,7 @@ class Context:
         self.proc: Node | None = None
         self.names: dict[str, Declaration] = {}
         self.storage: dict[str, Storage] = {}
+        self._sizes: dict[str, int] = {}
         self.windows: list[tuple[int, int, str]] = []
         self.callee_needs: int | None = 0
         """The largest workspace that the callees so far say they need; None when one does not say."""
@@ -65,6 +66,7 @@ class Context:
         self.proc_statement = self.statement
         self.names = {}
         self.storage = {}
+        self._sizes = {}
         self.windows = []
         self.callee_needs = 0
         self._open_scope()
@@ -125,8 +127,15 @@ class Context:
 
     def size(self, name: str) -> int | None:
         """Return the number of elements of a buffer, or None when it is no well-formed buffer."""
-        declaration = self.names.get(name)
-        return None if declaration is None or declaration.kind != "buffer" else buffer_size(declaration.node)
+        known = self._sizes.get(name)
+        if known is None:
+            declaration = self.names.get(name)
+            if declaration is None or declaration.kind != "buffer":
+                return None
+            known = buffer_size(declaration.node)
+            if known is not None:
+                self._sizes[name] = known
+        return known
 
     def reach(self, form: Affine | None) -> tuple[int, int] | None:
         """Return the least and greatest value of an index where every enclosing loop certainly runs, else None."""
@@ -151,5 +160,4 @@ def buffer_size(node: Node) -> int | None:
 def declaration_name(declaration: Declaration) -> str:
     """Return the name a declaration introduces."""
     attrs = declaration.node.attrs
-    name: str = attrs.get("name", attrs.get("target", ""))
-    return name
+    return str(attrs.get("name", attrs.get("target", "")))

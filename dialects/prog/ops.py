@@ -92,7 +92,7 @@ _ROWS: Final[dict[str, Row]] = {
     "store": Row({}, "any", doc="Write one value at a view."),
     "store_pair": Row({}, "any", doc="Write two adjacent float64 elements; both values are computed first."),
     "assign": Row(
-        {"target": AttrSpec((str,), "the name of a scalar", printed=False), "declare": _TRUE},
+        {"target": AttrSpec((str,), "the name of a scalar", printed=False), "declare": _TRUE._replace(choices=())},
         "any",
         doc="Set a scalar variable, which `declare` introduces.",
     ),

@@ -20,14 +20,16 @@ _SUGGEST_AMONG: Final = 2000
 """With more names in scope than that, no similar one is looked for."""
 
 
-# --- names -------------------------------------------------------------------------------------------------------------
+# --- names
+# -------------------------------------------------------------------------------------------------------------
 
 
 def in_scope(node: Node, context: Context) -> Faults:
     """A name is declared before it is used."""
     name = node.attrs.get("buffer" if node.op is ops.VIEW else "name")
-    if type(name) is str and name not in context.names and not name.startswith(ops.RESERVED_PREFIX):
-        yield undeclared(name, node, context)
+    if type(name) is not str or name in context.names or name.startswith(ops.RESERVED_PREFIX):
+        return ()
+    return (undeclared(name, node, context),)
 
 
 def undeclared(name: str, node: Node, context: Context) -> Fault:
@@ -39,41 +41,41 @@ def undeclared(name: str, node: Node, context: Context) -> Fault:
 
 def name_kind(node: Node, context: Context) -> Faults:
     """A name is used as what it was declared as."""
-    wanted = "buffer" if node.op is ops.VIEW else "scalar"
-    name = node.attrs.get("buffer" if node.op is ops.VIEW else "name")
-    if type(name) is not str:
-        return
-    if name.startswith(ops.RESERVED_PREFIX):
-        if wanted == "buffer":
-            yield Fault(f"%{name} is a reserved symbol and is used as a buffer", node, "name")
-        return
-    declaration = context.names.get(name)
-    if declaration is not None and (declaration.kind == "buffer") != (wanted == "buffer"):
-        reason = f"%{name} is a {declaration.kind} and is used as a {wanted}"
-        yield Fault(reason, node, "name", context.declared_before(name))
+    of_buffer = node.op is ops.VIEW
+    name = node.attrs.get("buffer" if of_buffer else "name")
+    declaration = context.names.get(name) if type(name) is str else None
+    if declaration is None:
+        if of_buffer and type(name) is str and name.startswith(ops.RESERVED_PREFIX):
+            return (Fault(f"%{name} is a reserved symbol and is used as a buffer", node, "name"),)
+        return ()
+    if (declaration.kind == "buffer") is of_buffer:
+        return ()
+    reason = f"%{name} is a {declaration.kind} and is used as a {'buffer' if of_buffer else 'scalar'}"
+    return (Fault(reason, node, "name", context.declared_before(str(name))),)
 
 
 def var_dtype(node: Node, context: Context) -> Faults:
     """A variable is used with the type it was declared with."""
     name = node.attrs.get("name")
-    if type(name) is not str:
-        return
-    declaration = context.names.get(name)
-    declared = declaration.dtype if declaration is not None and declaration.kind != "buffer" else None
-    if declaration is None and name.startswith(ops.RESERVED_PREFIX):
-        declared = INT64
-    if declared is not None and node.type is not declared:
-        reason = f"variable %{name} has dtype {declared}, used as {node.type}"
-        yield Fault(reason, node, "", context.declared_before(name))
+    declaration = context.names.get(name) if type(name) is str else None
+    if declaration is not None:
+        declared = None if declaration.kind == "buffer" else declaration.dtype
+    else:
+        declared = INT64 if type(name) is str and name.startswith(ops.RESERVED_PREFIX) else None
+    if declared is None or node.type is declared:
+        return ()
+    reason = f"variable %{name} has dtype {declared}, used as {node.type}"
+    return (Fault(reason, node, "", context.declared_before(str(name))),)
 
 
 def view_dtype(node: Node, context: Context) -> Faults:
     """A view has the element type of its buffer."""
     name = node.attrs.get("buffer")
     declaration = context.names.get(name) if type(name) is str else None
-    if declaration is not None and declaration.kind == "buffer" and declaration.dtype is not node.type:
-        reason = f"view dtype {node.type} differs from buffer %{name} dtype {declaration.dtype}"
-        yield Fault(reason, node, "", context.declared_before(declaration.node.attrs["name"]))
+    if declaration is None or declaration.dtype is node.type or declaration.kind != "buffer":
+        return ()
+    reason = f"view dtype {node.type} differs from buffer %{name} dtype {declaration.dtype}"
+    return (Fault(reason, node, "", context.declared_before(str(name))),)
 
 
 def index_static_bounds(node: Node, context: Context) -> Faults:
@@ -83,18 +85,16 @@ def index_static_bounds(node: Node, context: Context) -> Faults:
 
 def index_faults(view: Node, context: Context, *, beyond: int) -> Faults:
     """Yield what is wrong with the index of a view that may reach `beyond` elements behind the last one."""
-    name = view.attrs.get("buffer")
+    name, args = view.attrs.get("buffer"), view.args
     size = context.size(name) if type(name) is str else None
-    if size is None or len(view.args) != 1:
-        return
-    reached = context.reach(affine(view.args[0]))
-    if reached is None:
-        return
+    if size is None or len(args) != 1 or context.unknown_loops:
+        return ()
+    reached = context.reach(affine(args[0]))
+    if reached is None or (reached[0] >= 0 and reached[1] < size + beyond):
+        return ()
     low, high = reached
-    if low < 0 or high >= size + beyond:
-        value = low if low < 0 else high
-        verb = "is" if low == high else "gets"
-        yield Fault(f"index {value} of %{name} {verb} outside [0, {size})", view)
+    verb = "is" if low == high else "gets"
+    return (Fault(f"index {low if low < 0 else high} of %{name} {verb} outside [0, {size})", view),)
 
 
 def unique_names(node: Node, context: Context) -> Faults:
@@ -111,7 +111,9 @@ def unique_names(node: Node, context: Context) -> Faults:
     if type(name) is not str:
         return
     if name.startswith(ops.RESERVED_PREFIX):
-        yield Fault(f"name %{name} is reserved: names that begin with {ops.RESERVED_PREFIX} are not declared", node, "name")
+        yield Fault(
+            f"name %{name} is reserved: names that begin with {ops.RESERVED_PREFIX} are not declared", node, "name"
+        )
     elif name in context.names:
         where = "" if context.proc is None else f" in @{context.proc.attrs.get('name')}"
         yield Fault(f"name %{name} declared twice{where}", node, "name", context.declared_before(name))
@@ -123,7 +125,9 @@ def uninitialized_scalar(node: Node, context: Context) -> Faults:
     declaration = context.names.get(name) if type(name) is str else None
     if node.attrs.get("declare"):
         if declaration is not None and declaration.kind == "scalar":
-            yield Fault(f"scalar %{name} redeclared", node, "name", context.declared_before(declaration_name(declaration)))
+            yield Fault(
+                f"scalar %{name} redeclared", node, "name", context.declared_before(declaration_name(declaration))
+            )
     elif declaration is None and type(name) is str:
         yield Fault(f"scalar %{name} assigned before declaration", node, "name")
 
@@ -147,7 +151,8 @@ def assign_kind(node: Node, context: Context) -> Faults:
         yield Fault(f"%{name} is a buffer and is used as a scalar", node, "name", context.declared_before(str(name)))
 
 
-# --- storage -----------------------------------------------------------------------------------------------------------
+# --- storage
+# -----------------------------------------------------------------------------------------------------------
 
 
 def store_readonly(node: Node, context: Context) -> Faults:
@@ -156,7 +161,9 @@ def store_readonly(node: Node, context: Context) -> Faults:
         name = node.attrs.get("target")
         declaration = context.names.get(name) if type(name) is str else None
         if declaration is not None and declaration.kind == "loop variable" and not node.attrs.get("declare"):
-            yield Fault(f"assignment to %{name}, which is a loop variable", node, "name", context.declared_before(str(name)))
+            yield Fault(
+                f"assignment to %{name}, which is a loop variable", node, "name", context.declared_before(str(name))
+            )
         return
     if not node.args or node.args[0].op is not ops.VIEW:
         return
@@ -211,7 +218,12 @@ def workspace_bounds(node: Node, context: Context) -> Faults:
     place = bisect_left(context.windows, (offset, end, ""))
     for other in context.windows[max(place - 1, 0) : place + 1]:
         if other[0] < end and offset < other[1]:
-            yield Fault(f"window [{offset}, {end}) of %{name} overlaps window %{other[2]}", node, "", context.declared_before(other[2]))
+            yield Fault(
+                f"window [{offset}, {end}) of %{name} overlaps window %{other[2]}",
+                node,
+                "",
+                context.declared_before(other[2]),
+            )
     context.windows.insert(place, (offset, end, str(name)))
 
 

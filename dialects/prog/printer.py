@@ -14,13 +14,15 @@ from scaly_ir.attributes import spell_attrs
 from scaly_ir.dialects.prog import ops
 from scaly_ir.dialects.prog.build import params_of
 from scaly_ir.graph import Node
-from scaly_ir.op import Op
+from scaly_ir.op import Op, op_names
 from scaly_ir.text.spelling import spell_float, spell_name
 from scaly_ir.types import BOOL, INT64, DType, MemRefType
 
 INDENT: Final = "  "
 
-_HIDDEN: Final = {op: frozenset([key for key, spec in row.attrs.items() if not spec.printed]) for op, row in ops.ROWS.items()}
+_HIDDEN: Final = {
+    op: frozenset([key for key, spec in row.attrs.items() if not spec.printed]) for op, row in ops.ROWS.items()
+}
 _LITERALS: Final = frozenset({ops.CONST_INT, ops.CONST_FLOAT})
 
 
@@ -29,6 +31,9 @@ class _SpellOut:
 
 
 _SPELL_OUT: Final = _SpellOut()
+_ARITHMETIC: Final = frozenset(
+    {Op.get(name) for name in op_names("prog.") if Op.get(name).get_attr("TScalarTyping") == "arith"}
+)
 _Wanted = DType | _SpellOut | None
 _Operands = list[tuple[Node, _Wanted]]
 
@@ -144,9 +149,13 @@ def _store_pair(node: Node) -> str:
 
 
 def _assign(node: Node) -> str:
-    attrs = spell_attrs(node.attrs, _HIDDEN[ops.ASSIGN])
-    tail = f" {attrs}" if attrs else ""
-    return f"%{spell_name(node.attrs['target'])} = prog.assign {_scalar(node.args[0], node.type)} : {node.type}{tail}"
+    attrs, dtype = node.attrs, node.type
+    if len(attrs) == 2 and attrs.get("declare") is True:
+        tail = " {declare=True}"  # nearly every one: not worth the general way
+    else:
+        shown = spell_attrs(attrs, _HIDDEN[ops.ASSIGN])
+        tail = f" {shown}" if shown else ""
+    return f"%{spell_name(attrs['target'])} = prog.assign {_scalar(node.args[0], dtype)} : {dtype}{tail}"
 
 
 def _call(node: Node) -> str:
@@ -184,9 +193,24 @@ def _leaf(node: Node, expected: _Wanted) -> str | None:
     return None
 
 
+def _flat(node: Node, wanted: _Wanted) -> str | None:
+    """Return the text of a leaf, or of arithmetic on leaves: what most scalars are; None for anything deeper."""
+    text = _leaf(node, wanted)
+    if text is None and node.op in _ARITHMETIC and node.type is wanted:
+        dtype = node.type
+        first = _leaf(node.args[0], dtype)
+        if first is not None:
+            if len(node.args) == 1:
+                return f"{node.op.name}({first})"
+            second = _leaf(node.args[1], dtype)
+            if second is not None and len(node.args) == 2:
+                return f"{node.op.name}({first}, {second})"
+    return text
+
+
 def _scalar(root: Node, expected: _Wanted) -> str:
     """Return the text of a scalar where a literal would be read as `expected` (None: nothing gives its type)."""
-    whole = _leaf(root, expected)
+    whole = _flat(root, expected)
     if whole is not None:
         return whole
     pieces: list[str] = []
@@ -197,7 +221,7 @@ def _scalar(root: Node, expected: _Wanted) -> str:
             pieces.append(entry)
             continue
         node, wanted = entry
-        text = _leaf(node, wanted)
+        text = _flat(node, wanted)
         if text is not None:
             pieces.append(text)
         elif node.op is ops.LOAD:
@@ -256,8 +280,8 @@ def _registered(node: Node) -> tuple[str, _Operands, str]:
 def _one_type(args: tuple[Node, ...], dtype: DType, wanted: _Wanted) -> _Operands:
     """Give each of several operands of one type what its literals would be read as.
 
-    Any operand with a type of its own gives it to the others; when there is none and nothing is wanted from outside, the
-    first operand has to spell its type out.
+    Any operand with a type of its own gives it to the others; when there is none and nothing is wanted from outside,
+    the first operand has to spell its type out.
     """
     if wanted is dtype or (wanted is not _SPELL_OUT and not all([_is_untyped(arg) for arg in args])):
         return [(arg, dtype) for arg in args]

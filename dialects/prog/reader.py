@@ -1,25 +1,26 @@
 """The fast reader: `prog` text without mistakes, straight from the token list.
 
-It takes what nearly all files consist of, in any layout, and gives up on everything else (mistakes, registered operators,
-unusual attribute values) by returning None; the grammar in ``assembly.lark`` then reads the whole text. It never reports
-anything. Meaning is the `Assembler`'s, shared with that reader; a property test holds that both give the same nodes.
+It takes what nearly all files consist of, in any layout, and gives up on everything else (mistakes, registered
+operators, unusual attribute values) by returning None; the grammar in ``assembly.lark`` then reads the whole text. It
+never reports anything. Meaning is the `Assembler`'s, shared with that reader; a property test holds that both give the
+same nodes.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NoReturn
 
-from scaly_ir.attributes import AttrValue
+from scaly_ir.attributes import NO_ATTRS, AttrValue
 from scaly_ir.dialects.prog import ops
-from scaly_ir.dialects.prog.assembler import Assembler, Item, Literal, Place, syntax_attrs, word_or_constant
-from scaly_ir.graph import Node
+from scaly_ir.dialects.prog.assembler import DECLARE, Assembler, Item, Literal, Place, syntax_attrs, word_or_constant
+from scaly_ir.graph import Node, intern_node
 from scaly_ir.op import Op
 from scaly_ir.prim import SCALAR_OPS
 from scaly_ir.text.spelling import read_name, read_string
 from scaly_ir.text.terminals import tokens
-from scaly_ir.types import DTYPES, FLOAT64, DType, MemRefType
+from scaly_ir.types import DTYPES, FLOAT64, INT64, DType, MemRefType
 
 _FIRST_CHUNK: Final = 1 << 17
 
@@ -30,7 +31,7 @@ _NUMBER_WORDS: Final = frozenset({"inf", "nan"})
 _DECLARE: Final = ["{", "declare", "=", "True", "}"]
 
 
-class _Unusual(Exception):
+class _Unusual(Exception):  # noqa: N818 - not a mistake of anybody's
     """This text is not for the fast reader, or it is cut off."""
 
 
@@ -170,14 +171,15 @@ class Reader:
         item = self._scalar()
         dtype = self._dtype()
         cut, here = self._tokens, self._next
-        attrs: dict[str, AttrValue] = {}
+        attrs: Mapping[str, AttrValue] = {}
         if cut[here] == "{":
             if cut[here : here + 5] == _DECLARE:
                 self._next = here + 5
-                attrs = {"declare": True}
+                attrs = DECLARE
             else:
                 attrs = self._attrs(ops.ASSIGN)
-        statement = self.assembler.assign(read_name(target[1:]), item, dtype, attrs)
+        name = target[1:]
+        statement = self.assembler.assign(read_name(name) if name[0] == '"' else name, item, dtype, attrs)
         self.assembler.add(statement, self._before + at, self._before + self._next)
 
     def _buffer(self, token: str, at: int) -> None:
@@ -352,7 +354,7 @@ class Reader:
         """Read one scalar; iterative, with a frame for each open operator or load."""
         cut, at = self._tokens, self._next
         assembler = self.assembler
-        names, literals = assembler.names, self._literals
+        names, literals, loads = assembler.names, self._literals, assembler.loads
         frames: list[tuple[Op, Any]] = []
         item: Item
         while True:
@@ -391,7 +393,7 @@ class Reader:
             else:
                 known = literals.get(token)
                 if known is None:
-                    if not _is_number(token) or len(token) == 1 and not token.isdigit():
+                    if not _is_number(token) or (len(token) == 1 and not token.isdigit()):
                         raise _Unusual
                     known = literals[token] = Literal(token)
                 item = known
@@ -402,7 +404,13 @@ class Reader:
                 if op is ops.LOAD:
                     if token != "]":
                         raise _Unusual
-                    item = assembler.load(assembler.place(items, item))
+                    index = item if type(item) is Node else assembler.typed(item, INT64)
+                    known_load = loads.get((items, index))
+                    declared = names.get(items)
+                    if known_load is not None and declared is not None and known_load.type is declared.type:
+                        item = known_load
+                    else:
+                        item = assembler.load(assembler.place(items, index))
                 elif op is _CAST:
                     dtype = _DTYPES.get(cut[at])
                     if token != "," or dtype is None or cut[at + 1] != ")":
@@ -415,14 +423,30 @@ class Reader:
                         break
                     if token != ")":
                         raise _Unusual
-                    item = assembler.apply(op, items)
+                    item = self._binary(op, items) if op in _BINARY and len(items) == 2 else assembler.apply(op, items)
                 frames.pop()
             else:
                 self._next = at
                 return item
 
+    def _binary(self, op: Op, items: list[Item]) -> Item:
+        """Apply an operator on two operands of its result's type: what `Assembler.apply` does, for the common cases."""
+        first, second = items
+        if type(first) is Node:
+            if type(second) is Literal:
+                second = self.assembler.constant(second, first.type)
+        elif type(first) is Literal and type(second) is Node:
+            first = self.assembler.constant(first, second.type)
+        if type(first) is Node and type(second) is Node:
+            return intern_node(op, (first, second), NO_ATTRS, first.type)
+        return self.assembler.apply(op, items)
+
 
 _CAST: Final = _OPERATORS["prog.cast"]
+_BINARY: Final = frozenset(
+    {op for op in _OPERATORS.values() if op.get_attr("TScalarTyping") == "arith" and len(op.args_info or ()) == 2}
+)
+"""The operators that need no more than two operands of their result's type."""
 
 _HANDLERS: Final[dict[str, Callable[[Reader, int], None]]] = {
     "prog.module": Reader._module,

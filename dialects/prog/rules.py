@@ -13,7 +13,7 @@ from scaly_ir.attributes import Word
 from scaly_ir.dialects.prog import ops
 from scaly_ir.graph import Node
 from scaly_ir.op import Op
-from scaly_ir.spec import Fault, Faults, Rule, attribute_faults, op_arity_faults
+from scaly_ir.spec import NO_FAULTS, Fault, Faults, Rule, attribute_faults, op_arity_faults
 from scaly_ir.text.spelling import round_float
 from scaly_ir.types import BOOL, DTYPES, FLOAT64, INT64, int_range
 
@@ -26,9 +26,24 @@ def _is_scalar(node: Node) -> bool:
 
 def attrs_match_op(node: Node) -> Faults:
     """Attributes are known to the operator and of the right kind."""
-    if not node.attrs and node.op not in ops.ROWS:
+    attrs = node.attrs
+    only = _ONLY_ATTRIBUTE.get(node.op)
+    if only is None:
+        if not attrs and node.op not in ops.ROWS:
+            return ()
+    elif len(attrs) == 1 and type(attrs.get(only[0])) is only[1]:
         return ()
     return _attrs_match_op(node)
+
+
+_ONLY_ATTRIBUTE: Final[dict[Op, tuple[str, type]]] = {
+    op: (key, spec.kinds[0])
+    for op, row in ops.ROWS.items()
+    if len(row.attrs) == 1
+    for key, spec in row.attrs.items()
+    if len(spec.kinds) == 1 and not spec.choices
+}
+"""The operators with one attribute, which is nearly always as it should be: a short cut, not a rule."""
 
 
 _OTHER_RULES: Final[dict[Op, frozenset[str]]] = {
@@ -41,13 +56,12 @@ _OTHER_RULES: Final[dict[Op, frozenset[str]]] = {
 """Attributes whose kind another rule of that operator checks."""
 
 
-def _attrs_match_op(node: Node) -> Iterator[str]:
-    other = _OTHER_RULES.get(node.op)
-    for fault in attribute_faults(node):
-        if other is None or fault.split()[1] not in other:
-            yield fault
-    if node.op is ops.PROC:
-        yield from _header_faults(node)
+def _attrs_match_op(node: Node) -> Faults:
+    faults = attribute_faults(node)
+    if faults is not NO_FAULTS:
+        other = _OTHER_RULES.get(node.op, frozenset())
+        faults = [fault for fault in faults if isinstance(fault, str) and fault.split()[1] not in other]
+    return [*faults, *_header_faults(node)] if node.op is ops.PROC else faults
 
 
 def _header_faults(node: Node) -> Iterator[str]:
@@ -62,12 +76,14 @@ def _header_faults(node: Node) -> Iterator[str]:
 def dtype_is_dtype(node: Node) -> Faults:
     """What has a result has one of the five element types, and nothing else has one."""
     dtype = node.type
-    row = ops.ROWS.get(node.op)
-    if row is not None and row.typed == "none":
-        if dtype is not None:
-            yield f"node dtype is {dtype}, but '{node.op.name}' has no result"
-    elif id(dtype) not in _DTYPE_SET:
-        yield f"node dtype is {'missing' if dtype is None else dtype}, not one of the five dtypes"
+    if node.op in _WITHOUT_RESULT:
+        return () if dtype is None else (f"node dtype is {dtype}, but '{node.op.name}' has no result",)
+    if id(dtype) in _DTYPE_SET:
+        return ()
+    return (f"node dtype is {'missing' if dtype is None else dtype}, not one of the five dtypes",)
+
+
+_WITHOUT_RESULT: Final = frozenset({op for op, row in ops.ROWS.items() if row.typed == "none"})
 
 
 def const_int_value(node: Node) -> Faults:
@@ -93,15 +109,19 @@ def const_float_value(node: Node) -> Faults:
 def const_range(node: Node) -> Faults:
     """An integer constant fits its type."""
     value = node.attrs.get("value")
-    if type(value) is int and id(node.type) in _DTYPE_SET and not node.type.is_float and value not in int_range(node.type):
+    if (
+        type(value) is int
+        and id(node.type) in _DTYPE_SET
+        and not node.type.is_float
+        and value not in int_range(node.type)
+    ):
         yield f"value {value} does not fit {node.type}"
 
 
 def var_name(node: Node) -> Faults:
     """A variable has a name."""
     name = node.attrs.get("name")
-    if type(name) is not str or not name:
-        yield "variable lacks a name"
+    return () if type(name) is str and name else ("variable lacks a name",)
 
 
 def buffer_attrs(node: Node) -> Faults:
@@ -125,7 +145,7 @@ def _has_table(node: Node) -> bool:
 
 
 def buffer_init(node: Node) -> Faults:
-    """A buffer has at most one of table, alias and workspace; a table is constant and the reverse; global is for parameters."""
+    """A buffer has at most one of table, alias and workspace; only tables are constant, only parameters global."""
     attrs = node.attrs
     if sum([_has_table(node), "alias_of" in attrs, "workspace_offset" in attrs]) > 1:
         yield "more than one of table, alias and workspace given"
@@ -165,28 +185,32 @@ def table_elided(node: Node) -> Faults:
 
 def view_scalar_args(node: Node) -> Faults:
     """A view has a buffer's name and one scalar index."""
-    name = node.attrs.get("buffer")
-    if type(name) is not str or not name:
-        yield "no buffer name"
-    if len(node.args) != 1:
-        yield f"expected exactly one flat index, got {len(node.args)}"
-    elif not _is_scalar(node.args[0]):
-        yield f"index '{node.args[0].op.name}' is not a scalar"
+    name, args = node.attrs.get("buffer"), node.args
+    if type(name) is str and name and len(args) == 1 and _is_scalar(args[0]):
+        return ()
+    faults = [] if type(name) is str and name else ["no buffer name"]
+    if len(args) != 1:
+        faults.append(f"expected exactly one flat index, got {len(args)}")
+    elif not _is_scalar(args[0]):
+        faults.append(f"index '{args[0].op.name}' is not a scalar")
+    return faults
 
 
 def index_dtype(node: Node) -> Faults:
     """An index is int64."""
-    for index in node.args[:1]:
-        if index.type is not INT64 and _is_scalar(index):
-            yield Fault(f"index has dtype {index.type}, expected int64", index)
+    index = node.args[0] if node.args else node
+    if index.type is INT64 or index is node or not _is_scalar(index):
+        return ()
+    return (Fault(f"index has dtype {index.type}, expected int64", index),)
 
 
 def load_takes_view(node: Node) -> Faults:
     """A load has one view and its type."""
     if len(node.args) != 1 or node.args[0].op is not ops.VIEW:
-        yield "load needs exactly one view"
-    elif node.args[0].type is not node.type:
-        yield f"load has dtype {node.type}, its view {node.args[0].type}"
+        return ("load needs exactly one view",)
+    if node.args[0].type is not node.type:
+        return (f"load has dtype {node.type}, its view {node.args[0].type}",)
+    return ()
 
 
 def _operand_count(node: Node) -> Iterator[str]:
@@ -205,16 +229,21 @@ def _types(nodes: Iterable[Node]) -> str:
 
 def arith_types(node: Node) -> Faults:
     """Arithmetic has operands and result of one type that the operator accepts."""
-    dtype = node.type
-    args = node.args
-    fits = True
+    dtype, args, op = node.type, node.args, node.op
+    fits = len(args) == len(op.args_info or ())
     for arg in args:
         if arg.type is not dtype or arg.op is ops.VIEW:
             fits = False
-    if not fits or len(args) != len(node.op.args_info or ()):
-        yield from _operand_count(node)
-        if any([arg.type is not dtype for arg in args]):
-            yield f"operands {_types(args)} and result {dtype} differ"
+    if fits and id(dtype) in _DTYPE_SET and dtype.kind in op.get_attr("TOperandKinds"):
+        return ()
+    return _arith_faults(node)
+
+
+def _arith_faults(node: Node) -> Iterator[str]:
+    dtype, args = node.type, node.args
+    yield from _operand_count(node)
+    if any([arg.type is not dtype for arg in args]):
+        yield f"operands {_types(args)} and result {dtype} differ"
     if id(dtype) in _DTYPE_SET and dtype.kind not in node.op.get_attr("TOperandKinds") and not _integers_only(node.op):
         yield f"op {node.op.mnemonic} does not accept {dtype}"
 
@@ -276,10 +305,12 @@ def cast_types(node: Node) -> Faults:
 
 def store_attrs(node: Node) -> Faults:
     """A store has a view and a scalar value of its type."""
-    if [arg.op is ops.VIEW for arg in node.args] != [True, False] or not _is_scalar(node.args[1]):
-        yield f"needs a view and a scalar value, got {_names(node)}"
-    elif node.args[1].type is not node.type:
-        yield f"value has dtype {node.args[1].type}, the store says {node.type}"
+    args = node.args
+    if len(args) != 2 or args[0].op is not ops.VIEW or not _is_scalar(args[1]):
+        return (f"needs a view and a scalar value, got {_names(node)}",)
+    if args[1].type is not node.type:
+        return (f"value has dtype {args[1].type}, the store says {node.type}",)
+    return ()
 
 
 def _names(node: Node) -> str:
@@ -288,8 +319,10 @@ def _names(node: Node) -> str:
 
 def store_dtype(node: Node) -> Faults:
     """A value has the element type of the buffer it is stored in."""
-    if len(node.args) == 2 and node.args[0].op is ops.VIEW and node.args[0].type is not node.type:
-        yield Fault(f"value dtype {node.type} differs from buffer dtype {node.args[0].type}", node.args[0])
+    args = node.args
+    if len(args) != 2 or args[0].type is node.type or args[0].op is not ops.VIEW:
+        return ()
+    return (Fault(f"value dtype {node.type} differs from buffer dtype {args[0].type}", args[0]),)
 
 
 def store_pair_attrs(node: Node) -> Faults:
@@ -303,6 +336,14 @@ def store_pair_attrs(node: Node) -> Faults:
 
 def assign_attrs(node: Node) -> Faults:
     """An assignment has a target and one scalar value of its type."""
+    attrs, args = node.attrs, node.args
+    declared = attrs.get("declare", True) is True
+    if attrs.get("target") and declared and len(args) == 1 and _is_scalar(args[0]) and args[0].type is node.type:
+        return ()
+    return _assign_faults(node)
+
+
+def _assign_faults(node: Node) -> Iterator[str]:
     if not node.attrs.get("target"):
         yield "no target name"
     if len(node.args) != 1 or not _is_scalar(node.args[0]):
@@ -355,10 +396,10 @@ def call_attrs(node: Node) -> Faults:
     attrs = node.attrs
     if not attrs.get("callee"):
         yield "no callee"
-    counts = (attrs.get("n_in"), attrs.get("n_out"))
-    if type(counts[0]) is int and type(counts[1]) is int and sum(counts) != len(node.args):
-        yield f"`n_in`+`n_out` is {sum(counts)}, but {len(node.args)} arguments given"
-    elif (counts[0] is None) != (counts[1] is None):
+    n_in, n_out = attrs.get("n_in"), attrs.get("n_out")
+    if type(n_in) is int and type(n_out) is int and n_in + n_out != len(node.args):
+        yield f"`n_in`+`n_out` is {n_in + n_out}, but {len(node.args)} arguments given"
+    elif (n_in is None) != (n_out is None):
         yield "`n_in` and `n_out` are given together or not at all"
     for arg in node.args:
         # An undeclared name is a variable here, for rule in-scope to report where there is a scope.
@@ -473,7 +514,6 @@ NODE_RULES: Final = (
     Rule("program-procs", program_procs, _only(ops.PROGRAM)),
 )
 """Every rule of single nodes but those of registered operators, in the order they are checked."""
-
 
 
 def _is_registered(op: Op) -> bool:

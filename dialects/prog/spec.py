@@ -1,12 +1,13 @@
 """The `prog` verifier: its rule table, and the walk that visits a program in the order of its text.
 
-Each distinct node is checked once on its own, and once in context as long as what it depends on stays in scope. The walk
-is iterative and linear in the size of the program. A fragment (a `block`) is checked by the rules of single nodes alone.
+Each distinct node is checked once on its own, and once in context as long as what it depends on stays in scope. The
+walk is iterative and linear in the size of the program. A fragment (a `block`) is checked by the rules of single nodes
+alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from scaly_ir.dialects.prog import ops
@@ -16,15 +17,16 @@ from scaly_ir.dialects.prog.context import Context, Declaration, Storage
 from scaly_ir.dialects.prog.place_rules import PLACE_RULES
 from scaly_ir.dialects.prog.rules import NODE_RULES, REGISTERED_RULES
 from scaly_ir.graph import Node
-from scaly_ir.spec import Fault, Spec, Violation
+from scaly_ir.spec import NO_FAULTS, Fault, Faults, Spec, Violation
 
 
 class _Walk:
-    """One verification: the context and what was checked already."""
+    """One verification: the context, what was checked already, and what was found at the current statement."""
 
     def __init__(self, spec: Spec, root: Node) -> None:
         self.spec = spec
         self.context = Context(root)
+        self.found: list[Violation] = []
         self.sound: set[Node] = set()
         """Nodes that break no rule of their own."""
         self.placed: dict[Node, int] = {}
@@ -34,13 +36,15 @@ class _Walk:
         """Visit every statement below `root`, in pre-order."""
         bare = root.op is ops.BLOCK or (root.op is ops.PROGRAM and root.attrs.get("bare"))
         if bare:
-            self.context.statement = -1
-            yield from self.alone(root, root)
+            self.alone(root, root)
         pending: list[tuple[Iterator[Node], Node | None]] = [(iter(root.args if bare else (root,)), None)]
         while pending:
             statements, owner = pending[-1]
             for node in statements:
-                yield from self.statement(node)
+                self.statement(node)
+                if self.found:
+                    yield from self.found
+                    self.found.clear()
                 if node.op is ops.PROGRAM or node.op is ops.FOR:
                     pending.append((iter(body_of(node)), node))
                     break
@@ -50,63 +54,64 @@ class _Walk:
             else:
                 pending.pop()
                 if owner is not None:
-                    yield from self.end(owner)
+                    self.end(owner)
+        yield from self.found
 
-    def statement(self, node: Node) -> Iterator[Violation]:
+    def statement(self, node: Node) -> None:
         """Check one statement, or the head of one with a body, and bring into scope what it declares."""
         context = self.context
         context.statement += 1
         context.in_proc += 1
-        if node.op is ops.PROC:
-            yield from self.head(node)
+        op = node.op
+        if op is ops.PROC:
+            self.head(node)
             return
-        yield from self.alone(node, node)
-        if node.op is ops.FOR:
-            yield from self.loop(node)
+        self.alone(node, node)
+        if op is ops.FOR:
+            self.loop(node)
             return
-        if node.op is ops.CALL:
+        if op is ops.CALL:
             indices = [index for arg in node.args if arg.op is ops.VIEW for index in arg.args]
             for arg in node.args:
-                yield from self.alone(arg, node)
-            yield from self.scalars(indices, node)
-        elif node.op in ops.STATEMENTS and node.args:
+                self.alone(arg, node)
+            self.scalars(indices, node)
+        elif op in ops.STATEMENTS and node.args:
             # The text has the values first and the place behind them.
             first_view = node.args[0].op is ops.VIEW
-            yield from self.scalars([*node.args[1:], node.args[0]] if first_view else list(node.args), node)
-        yield from self.in_context(node, node)
+            self.scalars([*node.args[1:], node.args[0]] if first_view else node.args, node)
         if not context.fragment:
+            self.in_context(node, node)
             self.declare(node)
 
-    def head(self, node: Node) -> Iterator[Violation]:
+    def head(self, node: Node) -> None:
         """Check the head of a procedure and declare its parameters."""
         context = self.context
         context.enter_proc(node)
-        yield from self.alone(node, node)
-        yield from self.in_context(node, node)
+        self.alone(node, node)
+        self.in_context(node, node)
         inputs = node.attrs.get("input_count", 0)
         for position, param in enumerate(_params(node)):
-            yield from self.alone(param, node)
+            self.alone(param, node)
             if param.op is ops.BUFFER:
-                yield from self.in_context(param, node)
+                self.in_context(param, node)
                 self.declare(param, writable=not (type(inputs) is int and position < inputs))
 
-    def loop(self, node: Node) -> Iterator[Violation]:
+    def loop(self, node: Node) -> None:
         """Check the head of a loop and bring its variable into scope."""
         if node.args and node.args[0].op is ops.RANGE:
             domain = node.args[0]
-            yield from self.alone(domain, node)
-            yield from self.scalars(list(domain.args), node)
-            yield from self.in_context(domain, node)
-        yield from self.in_context(node, node)
+            self.alone(domain, node)
+            self.scalars(domain.args, node)
+            self.in_context(domain, node)
+        self.in_context(node, node)
         self.context.enter_loop(node)
 
-    def end(self, node: Node) -> Iterator[Violation]:
+    def end(self, node: Node) -> None:
         """Leave a body."""
         context = self.context
         if node.op is ops.PROC:
             if not context.fragment:
-                for fault in SIZE_RULE.check(node, context):
-                    yield self.violation(SIZE_RULE.name, node, fault, node)
+                self.report(SIZE_RULE.name, node, SIZE_RULE.check(node, context), node)
             name = node.attrs.get("name")
             if type(name) is str:
                 context.procs.setdefault(name, (node, context.proc_statement))
@@ -137,51 +142,53 @@ class _Walk:
             needed = None if found is None else found[0].attrs.get("sz_w")
             context.callee_needs = max(context.callee_needs, needed) if type(needed) is int else None
 
-    def violation(self, rule: str, node: Node, fault: str | Fault, statement: Node) -> Violation:
-        """Return a fault as a violation at the current place."""
+    def report(self, rule: str, node: Node, faults: Faults, statement: Node) -> None:
+        """Record what a rule found as violations at the current place."""
         context = self.context
-        if isinstance(fault, str):
-            fault = Fault(fault)
-        blamed = node if fault.node is None else fault.node
-        number = context.proc_statement if node.op is ops.PROC else context.statement
-        label = _label(blamed, context.in_proc)
-        return Violation(rule, blamed, fault.reason, label, number, statement, fault.part, fault.notes)
+        for fault in faults:
+            reason, blamed, part, notes = Fault(fault) if isinstance(fault, str) else fault
+            blamed = node if blamed is None else blamed
+            number = context.proc_statement if node.op is ops.PROC else context.statement
+            label = _label(blamed, context.in_proc)
+            self.found.append(Violation(rule, blamed, reason, label, number, statement, part, notes))
 
-    def alone(self, node: Node, statement: Node) -> Iterator[Violation]:
+    def alone(self, node: Node, statement: Node) -> None:
         """Check the rules of a node on its own."""
         if node in self.sound:
             return
-        checks, names, _ = self.spec.rules_of(node.op)
-        sound = True
-        for position, check in enumerate(checks):
-            for fault in check(node):
-                sound = False
-                yield self.violation(names[position], node, fault, statement)
-        if sound:
+        before = len(self.found)
+        for name, check in self.spec.rules_of(node.op)[0]:
+            faults = check(node)
+            if faults is not NO_FAULTS:
+                self.report(name, node, faults, statement)
+        if len(self.found) == before:
             self.sound.add(node)
 
-    def in_context(self, node: Node, statement: Node) -> Iterator[Violation]:
+    def in_context(self, node: Node, statement: Node) -> None:
         """Check the rules of a node in its context."""
-        if self.context.fragment:
+        context = self.context
+        if context.fragment:
             return
-        for rule in self.spec.rules_of(node.op)[2]:
-            for fault in rule.check(node, self.context):
-                yield self.violation(rule.name, node, fault, statement)
+        for name, check in self.spec.rules_of(node.op)[1]:
+            faults = check(node, context)
+            if faults is not NO_FAULTS:
+                self.report(name, node, faults, statement)
 
-    def scalars(self, roots: list[Node], statement: Node) -> Iterator[Violation]:
+    def scalars(self, roots: Sequence[Node], statement: Node) -> None:
         """Check scalars and views and all below them, in the order of the text."""
         placed, scope, open_scopes = self.placed, self.context.scope, self.context.open_scopes
-        pending = roots[::-1]
+        pending = list(roots)
+        pending.reverse()
         while pending:
             node = pending.pop()
             known = placed.get(node)
             if known is not None and known in open_scopes:
                 continue
             placed[node] = scope
-            yield from self.alone(node, statement)
-            yield from self.in_context(node, statement)
+            self.alone(node, statement)
+            self.in_context(node, statement)
             if node.args:
-                pending.extend(reversed(node.args))
+                pending.extend(node.args[::-1])
 
 
 def _params(proc: Node) -> tuple[Node, ...]:

@@ -305,7 +305,7 @@ class _Actions:
             return None
         return DType(str(token)) if token.type == "DTYPE" else word_or_constant(str(token))
 
-    def list(self, parts: list[Any], at: _Range) -> AttrValue:
+    def sequence(self, parts: list[Any], at: _Range) -> AttrValue:
         return tuple([part.value for part in parts])
 
     def slice(self, parts: list[Any], at: _Range) -> AttrValue:

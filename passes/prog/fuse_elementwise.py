@@ -1,7 +1,7 @@
 """Substitute the expression that fills a buffer into the one statement that reads it, and delete buffer and loop.
 
-Decisions come first, on summaries of the original statements, so that a chain of any length is fused in linear time; the
-statements that remain are then rebuilt once. Source of the conditions: lowering specification 3.7.
+Decisions come first, on summaries of the original statements, so that a chain of any length is fused in linear time;
+the statements that remain are then rebuilt once. Source of the conditions: lowering specification 3.7.
 """
 
 from __future__ import annotations
@@ -313,5 +313,3 @@ class _Expansion:
             args = tuple([done[arg, variable, index] for arg in node.args])
             done[task] = intern_node(node.op, args, node.attrs, node.type)
         return done[root, None, None]
-
-

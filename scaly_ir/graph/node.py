@@ -21,8 +21,8 @@ _KEEP: Final = object()
 class _Draft:
     """A node under construction: the same layout, still writable.
 
-    A node is filled in as a draft and becomes a `Node` by a change of class just before it is published. That costs less
-    than going round the write protection for each field, and nobody else ever sees a draft.
+    A node is filled in as a draft and becomes a `Node` by a change of class just before it is published. That costs
+    less than going round the write protection for each field, and nobody else ever sees a draft.
     """
 
     __slots__ = ("__weakref__", "args", "attrs", "op", "type")
@@ -49,6 +49,7 @@ class Node(_Draft):
         attrs: Mapping[str, AttrValue] | None = None,
         type: Any = None,
     ) -> Node:
+        """Return the one node with these fields; `TypeError` for an operand or attribute value that is none."""
         frozen = attrs if isinstance(attrs, Attrs) else Attrs(attrs) if attrs else NO_ATTRS
         operands = tuple(args)
         for operand in operands:
@@ -110,8 +111,9 @@ class _Entry(weakref.ref["Node"]):
     key: Hashable
 
 
-# The key holds operand identities, not operands, so an entry keeps nothing alive: while a node lives so do its operands,
-# and their identities cannot be taken by others. Reading is a single dictionary look-up and takes no lock.
+# The key holds operand identities, not operands, so an entry keeps nothing alive: while a node lives its operands do,
+# and their identities cannot be taken by others. Looking up and taking a free place are single dictionary operations
+# and need no lock; replacing a dead entry and removing one do.
 _TABLE: Final[dict[Hashable, _Entry]] = {}
 _LOCK: Final = RLock()
 
@@ -129,7 +131,13 @@ def intern_node(op: Op, args: tuple[Node, ...], attrs: Attrs, type: Any) -> Node
 
     The type takes part by identity, as types are interned.
     """
-    key = (op, id(type), attrs.key, *map(id, args))
+    if len(args) == 2:
+        first, second = args
+        key: Hashable = (op, id(type), attrs.key, id(first), id(second))
+    elif len(args) == 1:
+        key = (op, id(type), attrs.key, id(args[0]))
+    else:
+        key = (op, id(type), attrs.key, *map(id, args))
     entry = _TABLE.get(key)
     if entry is not None:
         known = entry()
@@ -140,18 +148,24 @@ def intern_node(op: Op, args: tuple[Node, ...], attrs: Attrs, type: Any) -> Node
     draft.args = args
     draft.attrs = attrs
     draft.type = type
+    draft.__class__ = Node
+    node: Node = draft  # type: ignore[assignment]
+    entry = _Entry(node, _forget)
+    entry.key = key
+    # One atomic step: keys compare without running Python code. Of two threads that build the same, one gets the place.
+    holder = _TABLE.setdefault(key, entry)
+    return node if holder is entry else _contended(key, entry, node)
+
+
+def _contended(key: Hashable, entry: _Entry, node: Node) -> Node:
+    """Settle who keeps a place that was taken: a live holder, else the new node."""
     with _LOCK:
-        entry = _TABLE.get(key)
-        if entry is not None:
-            known = entry()
-            if known is not None:
-                return known
-        draft.__class__ = Node  # type: ignore[assignment]
-        node: Node = draft  # type: ignore[assignment]
-        entry = _Entry(node, _forget)
-        entry.key = key
+        holder = _TABLE.get(key)
+        known = None if holder is None else holder()
+        if known is not None:
+            return known
         _TABLE[key] = entry
-    return node
+        return node
 
 
 def live_nodes() -> int:

@@ -1,8 +1,8 @@
 """Reading text with a Lark grammar: one LALR driver for every dialect, with messages for people and recovery.
 
-The driver feeds tokens to Lark's parser itself, so that a word's meaning follows from its place (``to`` is a keyword only
-where the grammar wants one), reports a mistake in the words of the user, and goes on at the next statement. What the
-rules mean is the dialect's: each reduction calls the method of its `actions` that has the rule's name.
+The driver feeds tokens to Lark's parser itself, so that a word's meaning follows from its place (``to`` is a keyword
+only where the grammar wants one), reports a mistake in the words of the user, and goes on at the next statement. What
+the rules mean is the dialect's: each reduction calls the method of its `actions` that has the rule's name.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ def _lark(path: Path, operators: tuple[str, ...], dtypes: tuple[str, ...]) -> tu
         grammar_text(path, operators, dtypes),
         parser="lalr",
         lexer=_NoLexer,
-        transformer=dispatch,  # type: ignore[arg-type]
+        transformer=dispatch,
         keep_all_tokens=True,
         maybe_placeholders=False,
     )
@@ -243,7 +243,6 @@ class Driver:
         if lexeme.kind not in ("WORD", "NAME"):
             return lexeme.kind
         choices = self._parser.choices()
-        language = self._language
         special = self._special.get(lexeme.text)
         if special in choices or lexeme.kind not in choices:
             return special or lexeme.kind
@@ -400,7 +399,7 @@ class Driver:
     def _stray_character(self, text: str) -> str:
         after = self._lexemes[self._at + 1]
         if text in "%@" and after.kind in ("INT", "FLOAT") and after.start == self._lexemes[self._at].end:
-            return f"a name does not begin with a digit; write {text}\"{after.text}\" or another name"
+            return f'a name does not begin with a digit; write {text}"{after.text}" or another name'
         if text in "%@":
             return f"'{text}' is not followed by a name"
         if text == "\r":
@@ -428,8 +427,10 @@ class Driver:
                     what = "parameters"
                 return f" while parsing the {what} of '{before}'"
             if part.type == "LSQB":
-                return f" while parsing the index of '{before}'" if before is not None and before.type == "VALUE" else (
-                    " while parsing a list"
+                return (
+                    f" while parsing the index of '{before}'"
+                    if before is not None and before.type == "VALUE"
+                    else (" while parsing a list")
                 )
             if part.type == "LBRACE" and self._braces and not self._braces[-1][1]:
                 return " while parsing attributes"

@@ -82,7 +82,7 @@ def float_from_bits(bits: int, dtype: DType = FLOAT64) -> float:
 
 
 def round_float(value: float, dtype: DType) -> float:
-    """Return `value` rounded to `dtype`; what is too large becomes an infinity, NaNs keep what fits of their payload."""
+    """Return `value` rounded to `dtype`; what is too large becomes infinite, NaNs keep what fits of their payload."""
     if dtype is FLOAT64 or value - value != 0.0:
         return value if value == value else float_from_bits(float_bits(value, dtype), dtype)
     try:
@@ -122,7 +122,7 @@ def _shortest_single(value: float) -> str:
 
 
 def _spell_single(value: float) -> str:
-    """Spell a finite float32: a double's text of up to six digits is already the shortest, as 24 bits hold six digits."""
+    """Spell a finite float32; a double's text of up to six digits is already the shortest: 24 bits hold six digits."""
     text = repr(value)
     digits = text.partition("e")[0].replace(".", "").lstrip("-0")
     return text if len(digits) <= 6 else _shortest_single(value)

@@ -72,4 +72,3 @@ def scan(text: str, start: int = 0, end: int | None = None) -> Iterator[Lexeme]:
         yield Lexeme(kind, match.group(kind), *match.span(kind))
         if kind == "END":
             return
-
