@@ -67,14 +67,23 @@ def parse_source(source: Source) -> Parsed:
 
 
 def verify_parsed(root: Node, locations: Locations | None) -> list[Diagnostic]:
-    """Return every rule that `root` breaks, as diagnostics in program order; located when it came from a file."""
+    """Return the rules that `root` breaks, as diagnostics in program order; located when it came from a file.
+
+    Of several at one place, the first one is kept.
+    """
     found = []
+    places: set[tuple[int, int]] = set()
     for violation in dialect_of(root).spec.check(root):
         span = None
         notes = []
         if locations is not None:
             span = locations.node(violation.statement, violation.statement_node, violation.node, violation.part)
-            notes = [note(text, locations.statement(number)) for text, number in violation.notes]
-        message = f"'{violation.node.op.name}': {violation.reason} [{violation.rule}]"
+            if (span.start, span.end) in places:
+                continue
+            places.add((span.start, span.end))
+            for further in violation.notes:
+                at = locations.node(further.statement, further.statement_node, further.node, "name")
+                notes.append(note(further.text, at))
+        message = f"'{violation.operation}': {violation.reason} [{violation.rule}]"
         found.append(error(message, span, violation.rule, notes))
     return found

@@ -211,7 +211,16 @@ _STANDARD_KEYS: Final[dict[str, tuple[Callable[[Any], bool], str]]] = {
     "TScalarOp": (lambda value: isinstance(value, str), "the name of an operator"),
     **{
         key: (lambda value: isinstance(value, bool), "a bool")
-        for key in ("TVectorizable", "TElementwise", "TCommutative", "TNoDiff", "TStructural", "TCollective")
+        for key in (
+            "TVectorizable",
+            "TElementwise",
+            "TCommutative",
+            "TNoDiff",
+            "TStructural",
+            "TCollective",
+            "TConst",
+            "TVariable",
+        )
     },
 }
 

@@ -7,8 +7,11 @@ Source: operator specification A3 (costs, effects) and program specification 1.4
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
+from scaly_ir.numeric import reference
+from scaly_ir.numeric.reference import in_double, quiet
 from scaly_ir.op import CallEffectKind, Op
 
 
@@ -17,7 +20,8 @@ class ScalarOp(NamedTuple):
 
     `typing` names the type rule: ``arith`` (operands and result of one type), ``compare`` (two of one type to bool),
     ``logic`` (bool to bool), ``test`` (one operand to bool), ``select`` and ``cast``. `kinds` are the kinds of operand
-    types it accepts.
+    types it accepts. `numpy` is its meaning on arrays (`numeric/reference.py`); a cast has none, since the result type
+    is part of it.
     """
 
     typing: str
@@ -25,6 +29,7 @@ class ScalarOp(NamedTuple):
     operands: tuple[str, ...]
     cost: str = "cheap"
     commutative: bool = False
+    numpy: Callable[..., Any] | None = None
 
 
 _X: Final = ("x",)
@@ -32,34 +37,39 @@ _XY: Final = ("x", "y")
 _NUMERIC: Final = "int float"
 
 SCALAR_OPS: Final[dict[str, ScalarOp]] = {
-    "add": ScalarOp("arith", _NUMERIC, _XY, commutative=True),
-    "sub": ScalarOp("arith", _NUMERIC, _XY),
-    "mul": ScalarOp("arith", _NUMERIC, _XY, commutative=True),
-    "div": ScalarOp("arith", _NUMERIC, _XY),
-    "mod": ScalarOp("arith", "int", _XY),
-    "floordiv": ScalarOp("arith", "int", _XY),
-    "floormod": ScalarOp("arith", "int", _XY),
-    "neg": ScalarOp("arith", _NUMERIC, _X),
-    "abs": ScalarOp("arith", _NUMERIC, _X),
+    "add": ScalarOp("arith", _NUMERIC, _XY, commutative=True, numpy=quiet("add")),
+    "sub": ScalarOp("arith", _NUMERIC, _XY, numpy=quiet("subtract")),
+    "mul": ScalarOp("arith", _NUMERIC, _XY, commutative=True, numpy=quiet("multiply")),
+    "div": ScalarOp("arith", _NUMERIC, _XY, numpy=quiet(reference.divide)),
+    "mod": ScalarOp("arith", "int", _XY, numpy=quiet(reference.remainder)),
+    "floordiv": ScalarOp("arith", "int", _XY, numpy=quiet("floor_divide")),
+    "floormod": ScalarOp("arith", "int", _XY, numpy=quiet("remainder")),
+    "neg": ScalarOp("arith", _NUMERIC, _X, numpy=quiet("negative")),
+    "abs": ScalarOp("arith", _NUMERIC, _X, numpy=quiet("absolute")),
     **{
-        name: ScalarOp("arith", "float", _X, cost="expensive")
-        for name in "sin cos tan asin acos atan sinh cosh tanh erf exp log sqrt".split()
+        name: ScalarOp("arith", "float", _X, cost="expensive", numpy=in_double(name))
+        for name in "sin cos tan sinh cosh tanh exp log sqrt".split()
     },
-    "floor": ScalarOp("arith", "float", _X),
-    "ceil": ScalarOp("arith", "float", _X),
-    "pow": ScalarOp("arith", "float", _XY, cost="expensive"),
-    "atan2": ScalarOp("arith", "float", ("y", "x"), cost="expensive"),
-    "minimum": ScalarOp("arith", _NUMERIC, _XY),
-    "maximum": ScalarOp("arith", _NUMERIC, _XY),
-    "lt": ScalarOp("compare", "bool int float", _XY),
-    "le": ScalarOp("compare", "bool int float", _XY),
-    "eq": ScalarOp("compare", "bool int float", _XY, commutative=True),
-    "ne": ScalarOp("compare", "bool int float", _XY, commutative=True),
-    "and": ScalarOp("logic", "bool", _XY, commutative=True),
-    "or": ScalarOp("logic", "bool", _XY, commutative=True),
-    "not": ScalarOp("logic", "bool", _X),
-    "isfinite": ScalarOp("test", "float", _X),
-    "select": ScalarOp("select", "bool int float", ("condition", "x", "y")),
+    **{
+        f"a{name}": ScalarOp("arith", "float", _X, cost="expensive", numpy=in_double(f"arc{name}"))
+        for name in "sin cos tan".split()
+    },
+    "erf": ScalarOp("arith", "float", _X, cost="expensive", numpy=in_double(reference.erf)),
+    "floor": ScalarOp("arith", "float", _X, numpy=quiet("floor")),
+    "ceil": ScalarOp("arith", "float", _X, numpy=quiet("ceil")),
+    "pow": ScalarOp("arith", "float", _XY, cost="expensive", numpy=in_double("power")),
+    "atan2": ScalarOp("arith", "float", ("y", "x"), cost="expensive", numpy=in_double("arctan2")),
+    "minimum": ScalarOp("arith", _NUMERIC, _XY, numpy=quiet("fmin")),
+    "maximum": ScalarOp("arith", _NUMERIC, _XY, numpy=quiet("fmax")),
+    "lt": ScalarOp("compare", "bool int float", _XY, numpy=quiet("less")),
+    "le": ScalarOp("compare", "bool int float", _XY, numpy=quiet("less_equal")),
+    "eq": ScalarOp("compare", "bool int float", _XY, commutative=True, numpy=quiet("equal")),
+    "ne": ScalarOp("compare", "bool int float", _XY, commutative=True, numpy=quiet("not_equal")),
+    "and": ScalarOp("logic", "bool", _XY, commutative=True, numpy=quiet("logical_and")),
+    "or": ScalarOp("logic", "bool", _XY, commutative=True, numpy=quiet("logical_or")),
+    "not": ScalarOp("logic", "bool", _X, numpy=quiet("logical_not")),
+    "isfinite": ScalarOp("test", "float", _X, numpy=quiet("isfinite")),
+    "select": ScalarOp("select", "bool int float", ("condition", "x", "y"), numpy=quiet("where")),
     "cast": ScalarOp("cast", "bool int float", _X),
 }
 
@@ -68,6 +78,7 @@ _ELEMENTWISE_DIALECTS: Final[list[str]] = []
 
 def _signature_attributes(row: ScalarOp) -> dict[str, Any]:
     return {
+        **({} if row.numpy is None else {"FNumpy": row.numpy}),
         "TScalarTyping": row.typing,
         "TOperandKinds": frozenset(row.kinds.split()),
         "TCallEffectKind": CallEffectKind.Pure,

@@ -15,17 +15,26 @@ from scaly_ir.graph import Node
 from scaly_ir.op import AttrSpec, Op
 
 
+class Note(NamedTuple):
+    """A further place that explains a fault: a text, and a node in a statement, numbered in program order."""
+
+    text: str
+    statement: int
+    statement_node: Node
+    node: Node
+
+
 class Fault(NamedTuple):
     """What a rule found wrong.
 
     `node` is the node to blame when it is not the one that was checked, and `part` what of it (``"name"``, or nothing
-    for all of it). `notes` are further places: a text and the number of a statement in program order.
+    for all of it). `notes` are further places.
     """
 
     reason: str
     node: Node | None = None
     part: str = ""
-    notes: tuple[tuple[str, int], ...] = ()
+    notes: tuple[Note, ...] = ()
 
 
 Faults = Iterable[str | Fault]
@@ -61,16 +70,20 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """One broken rule: the node, what is wrong, and the statement it stands in (numbered in program order from 0)."""
+    """One broken rule: the node, what is wrong, and the statement it stands in (numbered in program order from 0).
+
+    `operation` is the name of the operation that the text shows for the node: its own, or that of what it is part of.
+    """
 
     rule: str
     node: Node
     reason: str
     label: str
+    operation: str
     statement: int
     statement_node: Node
     part: str = ""
-    notes: tuple[tuple[str, int], ...] = ()
+    notes: tuple[Note, ...] = ()
 
 
 Named = tuple[str, Callable[..., Faults]]

@@ -1,15 +1,15 @@
 """Option parsing for the tools: a table of options, long names with one dash or two, no abbreviations, order kept.
 
-The standard parser is not used: it reorders options, abbreviates them and words its messages for programmers.
+The standard parser is not used: it reorders options, abbreviates them and words its messages for programmers. Every
+run of a tool starts here, so nothing is imported that only a mistake needs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal, NamedTuple, TypeVar
 
-from scaly_ir.text.diagnostics import did_you_mean
+_T = TypeVar("_T")
 
 
 class UsageError(Exception):
@@ -22,8 +22,7 @@ class UsageError(Exception):
         self.end = end
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
+class Option(NamedTuple):
     """One option.
 
     `value` tells whether it takes one: ``no``, ``yes``, or ``optional`` (then only with ``=``). `names` are all its
@@ -34,14 +33,58 @@ class Option:
     value: Literal["no", "yes", "optional"] = "no"
 
 
-@dataclass(frozen=True, slots=True)
-class Given:
-    """One option as given: its canonical name, its value, and the argument as typed with where the value begins."""
+class Given(NamedTuple):
+    """One option as given: its canonical name, its value, and the arguments as typed with where the value begins."""
 
     name: str
     value: str | None
     typed: str
     value_start: int
+
+    @property
+    def text(self) -> str:
+        """The value, empty when there is none."""
+        return self.value or ""
+
+    def wrong(self, message: str, start: int = 0, end: int | None = None) -> UsageError:
+        """Return an error that points at ``value[start:end]`` in the command line."""
+        last = len(self.text) if end is None else end
+        return UsageError(message, self.typed, self.value_start + start, self.value_start + last)
+
+    def choice(self, choices: Mapping[str, _T]) -> _T:
+        """Return what the value stands for; `UsageError` when it is none of the keys."""
+        if self.text not in choices:
+            from scaly_ir.text.diagnostics import did_you_mean
+
+            known = [choice for choice in choices if choice]
+            wanted = " or ".join([", ".join([f"'{choice}'" for choice in known[:-1]]), f"'{known[-1]}'"])
+            message = f"option '{_dashed(self.name)}' expects {wanted}, got '{self.text}'"
+            raise self.wrong(message + did_you_mean(self.text, known))
+        return choices[self.text]
+
+    def number(self) -> int:
+        """Return the value as a number; `UsageError` when it is no whole number of at least 0."""
+        if not (self.text.isascii() and self.text.isdigit() and len(self.text) < 10):
+            raise self.wrong(f"option '{_dashed(self.name)}' expects a number of at least 0, got '{self.text}'")
+        return int(self.text)
+
+
+def _dashed(name: str) -> str:
+    return f"-{name}" if len(name) == 1 else f"--{name}"
+
+
+class _Argument:
+    """One argument that starts with a dash, taken apart: ``--name``, ``--name=value`` or ``--name{value}``."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        after = text.lstrip("-")
+        self.dashes = len(text) - len(after)
+        marks = [at for at in (after.find("="), after.find("{")) if at >= 0]
+        end = min(marks, default=len(after))
+        self.name = after[:end]
+        self.mark = after[end : end + 1]
+        self.value = after[end + 1 :]
 
 
 def parse_arguments(
@@ -49,48 +92,60 @@ def parse_arguments(
 ) -> tuple[list[Given], list[str]]:
     """Split arguments into options, in order, and files; `UsageError` says what is wrong.
 
-    `shorthands` are further option names (those of passes) that come back under their own name with an optional value.
+    `shorthands` are further option names (those of passes); ``--NAME`` and ``--NAME=TEXT`` come back as the option
+    ``pass`` with the value ``NAME`` and ``NAME{TEXT}``.
     """
     by_name = {name: option for option in options for name in option.names}
     given: list[Given] = []
     files: list[str] = []
-    position = 0
-    while position < len(argv):
-        argument = argv[position]
-        position += 1
-        if argument == "--":
-            files.extend(argv[position:])
-            break
-        if not argument.startswith("-") or argument == "-":
-            files.append(argument)
-            continue
-        name, equals, value = argument.lstrip("-").partition("=")
-        brace = name.find("{")
-        if brace >= 0:  # --pass_name{option=value}
-            name, equals, value = name[:brace], "", argument.lstrip("-")[brace:]
-        option = by_name.get(name)
-        if option is None and name.replace("-", "_") in shorthands:
-            text = name + (value if brace >= 0 else f"{{{value}}}" if equals else "")
-            given.append(Given("pass", text, f"--pass={text}", len("--pass=")))
-            continue
-        if option is None or brace >= 0:
-            dashes = argument[: len(argument) - len(argument.lstrip("-"))]
-            spellings = [f"--{known}" if len(known) > 1 else f"-{known}" for known in [*by_name, *shorthands]]
-            hint = did_you_mean(f"--{name}", spellings) or "; --help shows all"
-            raise UsageError(f"unknown option '{dashes}{name}'{hint}")
-        if option.value == "no":
-            if equals:
-                raise UsageError(f"option '--{option.names[0]}' takes no value")
-            given.append(Given(option.names[0], None, argument, len(argument)))
-        elif equals:
-            given.append(Given(option.names[0], value, argument, len(argument) - len(value)))
-        elif option.value == "optional":
-            given.append(Given(option.names[0], None, argument, len(argument)))
-        elif position < len(argv):
-            value = argv[position]
-            position += 1
-            given.append(Given(option.names[0], value, f"{argument} {value}", len(argument) + 1))
+    left = iter(argv)
+    for text in left:
+        if text == "--":
+            files.extend(left)
+        elif text == "-" or not text.startswith("-"):
+            files.append(text)
         else:
-            dash = "-" if len(name) == 1 else "--"
-            raise UsageError(f"option '{dash}{name}' needs a value")
+            argument = _Argument(text)
+            option = by_name.get(argument.name) if argument.dashes <= 2 else None
+            if option is not None:
+                given.append(_option(argument, option, left, by_name))
+            elif argument.dashes <= 2 and argument.name.replace("-", "_") in shorthands:
+                given.append(_shorthand(argument))
+            else:
+                raise _unknown(argument, [*by_name, *shorthands])
     return given, files
+
+
+def _option(argument: _Argument, option: Option, left: Iterator[str], by_name: Mapping[str, Option]) -> Given:
+    name, text, value = option.names[0], argument.text, argument.value
+    if argument.mark:
+        typed = text[: -len(value) - 1]
+        if option.value == "no":
+            raise UsageError(f"option '{typed}' takes no value")
+        if argument.mark == "{":
+            raise UsageError(f"option '{typed}' takes its value after '='")
+        return Given(name, value, text, len(text) - len(value))
+    if option.value != "yes":
+        return Given(name, None, text, len(text))
+    following = next(left, None)
+    if following is None:
+        raise UsageError(f"option '{text}' needs a value")
+    if following.startswith("-") and _Argument(following).name in by_name:
+        raise UsageError(f"option '{text}' needs a value, found option '{following}'")
+    return Given(name, following, f"{text} {following}", len(text) + 1)
+
+
+def _shorthand(argument: _Argument) -> Given:
+    text = argument.text[argument.dashes :]
+    if argument.mark == "=":  # as long as what was typed up to the closing brace, so places in it stay right
+        text = f"{argument.name}{{{argument.value}}}"
+    return Given("pass", text, argument.text, argument.dashes)
+
+
+def _unknown(argument: _Argument, known: Sequence[str]) -> UsageError:
+    from scaly_ir.text.diagnostics import closest, did_you_mean
+
+    typed = argument.text[: argument.dashes + len(argument.name)]
+    near = closest(argument.name, known)  # without the dashes, which would make all options alike
+    hint = did_you_mean(f"--{argument.name}", [_dashed(name) for name in near]) or "; --help shows all"
+    return UsageError(f"unknown option '{typed}'{hint}")

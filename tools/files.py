@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
-import tempfile
 from contextlib import suppress
-from pathlib import Path
+from itertools import count
 from typing import IO, TextIO
 
-from scaly_ir.text.diagnostics import Diagnostic, did_you_mean, error
+from scaly_ir.text.diagnostics import Diagnostic, closest, error
 from scaly_ir.text.source import DecodeError, Source, Span
+from scaly_ir.tools.reporting import write
 
 
 def read_source(path: str, stdin: TextIO, stdin_name: str = "<stdin>") -> Source | Diagnostic:
     """Read a file, or standard input for ``-``; an error says why that is not possible."""
     name = stdin_name if path == "-" else path
     try:
-        data = _read_stdin(stdin) if path == "-" else Path(path).read_bytes()
-        return Source.from_bytes(data, name)
+        return Source.from_bytes(_read_stdin(stdin) if path == "-" else _read_file(path), name)
     except DecodeError as failure:
         span = None if failure.source is None else Span(failure.source, failure.offset, failure.offset + 1)
         return error(str(failure), span, "encoding")
     except (OSError, ValueError) as failure:
-        reason = getattr(failure, "strerror", None) or str(failure)
-        return error(f"cannot read '{name}': {reason}{_similar_file(path, failure)}", code="read")
+        return error(f"cannot read '{name}': {_reason(failure)}{_similar_file(path, failure)}", code="read")
+
+
+def _read_file(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()
 
 
 def _read_stdin(stdin: TextIO) -> bytes:
@@ -32,47 +36,89 @@ def _read_stdin(stdin: TextIO) -> bytes:
     return stdin.read().encode("utf-8", "surrogateescape") if binary is None else binary.read()
 
 
+def _reason(failure: Exception) -> str:
+    return getattr(failure, "strerror", None) or str(failure)
+
+
 def _similar_file(path: str, failure: Exception) -> str:
     if not isinstance(failure, FileNotFoundError):
         return ""
-    folder = Path(path).parent
+    folder, base = os.path.split(path)
     try:
-        names = [str(folder / entry.name) if folder != Path() else entry.name for entry in os.scandir(folder)]
+        names = sorted([entry.name for entry in os.scandir(folder or ".") if not entry.is_dir()])
     except OSError:
         return ""
-    return did_you_mean(path, names)
+    # The folder is right and most files end alike, so what is left decides; the ending may be missing altogether.
+    by_stem = {os.path.splitext(name)[0]: name for name in names}
+    near = closest(os.path.splitext(base)[0], by_stem, most=1)
+    return f"; did you mean '{os.path.join(folder, by_stem[near[0]])}'?" if near else ""
+
+
+def write_result(path: str, text: str, stdout: TextIO) -> Diagnostic | None:
+    """Write a result to a file, or to standard output for ``-``; return the error if that fails.
+
+    `BrokenPipeError` when the reader of standard output went away.
+    """
+    if path != "-":
+        return write_atomically(path, text)
+    try:
+        write(stdout, text)
+    except BrokenPipeError:
+        raise
+    except OSError as failure:
+        return error(f"cannot write standard output: {_reason(failure)}", code="write")
+    return None
 
 
 def write_atomically(path: str, text: str) -> Diagnostic | None:
     """Write a file through a temporary one beside it and a rename; return the error if that fails.
 
-    What is no regular file (a device, a pipe) is written directly. The mode of an existing file is kept.
+    What is no regular file (a device, a pipe) is written directly. A link stays one, and an existing file keeps its
+    mode; one that may not be written is left alone.
     """
-    temporary = None
     try:
-        target = os.path.realpath(path)
-        with suppress(FileNotFoundError):
-            mode = os.stat(target).st_mode
-            if not stat.S_ISREG(mode):
-                with open(target, "w", encoding="utf-8", newline="\n") as device:
-                    device.write(text)
-                return None
-        handle, temporary = tempfile.mkstemp(prefix=f".{Path(target).name}.", dir=str(Path(target).parent))
-        with open(handle, "w", encoding="utf-8", newline="\n") as out:
-            out.write(text)
-        if os.path.exists(target):
-            os.chmod(temporary, stat.S_IMODE(os.stat(target).st_mode))
-        else:
-            mask = os.umask(0)
-            os.umask(mask)
-            os.chmod(temporary, 0o666 & ~mask)
-        os.replace(temporary, target)
-        temporary = None
-        return None
+        mode = _mode(path)
+        if mode is not None and not stat.S_ISREG(mode):
+            _write_to(os.open(path, os.O_WRONLY), text)
+            return None
+        if mode is not None and not os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        _replace(os.path.realpath(path), mode, text)
     except (OSError, ValueError) as failure:
-        reason = getattr(failure, "strerror", None) or str(failure)
-        return error(f"cannot write '{path}': {reason}", code="write")
-    finally:
-        if temporary is not None:
-            with suppress(OSError):
-                os.unlink(temporary)
+        return error(f"cannot write '{path}': {_reason(failure)}", code="write")
+    return None
+
+
+def _mode(path: str) -> int | None:
+    try:
+        return os.stat(path).st_mode
+    except FileNotFoundError:
+        return None
+
+
+def _replace(target: str, mode: int | None, text: str) -> None:
+    descriptor, temporary = _temporary_beside(target)
+    try:
+        _write_to(descriptor, text)
+        if mode is not None:
+            os.chmod(temporary, stat.S_IMODE(mode))
+        os.replace(temporary, target)
+    except BaseException:  # an interrupt too
+        with suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+def _temporary_beside(target: str) -> tuple[int, str]:
+    """Open a new file in the folder of `target`, with the mode that any new file has there."""
+    stem = os.path.join(os.path.dirname(target), f".scaly-{os.getpid()}-")
+    for number in count():
+        path = f"{stem}{number}.tmp"
+        with suppress(FileExistsError):
+            return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o666), path
+    raise AssertionError
+
+
+def _write_to(descriptor: int, text: str) -> None:
+    with open(descriptor, "wb") as out:
+        out.write(text.encode("utf-8", "backslashreplace"))

@@ -1,16 +1,21 @@
-"""How a tool reports: diagnostics to standard error, a limit, a summary line, and colour when it is wanted."""
+"""How a tool reports: diagnostics to standard error, a limit, a summary line, and colour when it is wanted.
+
+Rendering is loaded with the first message, as most runs have none.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
-from scaly_ir.text.diagnostics import Diagnostic, render
+if TYPE_CHECKING:
+    from scaly_ir.text.diagnostics import Diagnostic
+    from scaly_ir.tools.command_line import UsageError
 
 
 def use_colour(choice: str, stream: TextIO, environment: Mapping[str, str]) -> bool:
-    """Tell whether to colour a stream: the option counts first, then NO_COLOR, FORCE_COLOR and what the stream is."""
+    """Tell whether to colour what goes to a stream: by the option, NO_COLOR, FORCE_COLOR, or if it is a terminal."""
     if choice != "auto":
         return choice == "always"
     if environment.get("NO_COLOR"):
@@ -31,11 +36,26 @@ def write(stream: TextIO, text: str) -> None:
     stream.flush()
 
 
-class Reporter:
-    """Renders diagnostics for one run of a tool and counts them."""
+def write_usage_error(tool: str, failure: UsageError, stream: TextIO) -> None:
+    """Show what is wrong with the command line, with a caret under the part to blame."""
+    lines = [f"{tool}: error: {failure}"]
+    if failure.shown:
+        from scaly_ir.text.diagnostics import excerpt
+        from scaly_ir.text.source import Source, Span
 
-    def __init__(self, tool: str, stream: TextIO, *, colour: bool, quiet: bool, max_errors: int) -> None:
+        typed = Span(Source("", failure.shown), failure.start, failure.end)
+        lines += [f"  {line}" for line in excerpt(typed, colour=False)]
+    write(stream, "\n".join(lines) + "\n")
+
+
+class Reporter:
+    """Renders diagnostics for one run of a tool, counts them and keeps the exit code."""
+
+    def __init__(
+        self, tool: str, stream: TextIO, *, colour: bool = False, quiet: bool = False, max_errors: int = 0
+    ) -> None:
         self.tool = tool
+        self.code = 0
         self._stream = stream
         self._colour = colour
         self._quiet = quiet
@@ -43,32 +63,50 @@ class Reporter:
         self._counts: Counter[str] = Counter()
         self._suppressed = 0
 
-    @property
-    def errors(self) -> int:
-        """How many errors there were, shown or not."""
-        return self._counts["error"]
+    def refuse(self, diagnostics: Sequence[Diagnostic], code: int = 1) -> None:
+        """Show diagnostics and end with at least this exit code."""
+        self.report(diagnostics)
+        self.code = max(self.code, code)
 
     def report(self, diagnostics: Sequence[Diagnostic]) -> None:
         """Show diagnostics, errors up to the limit."""
         for diagnostic in diagnostics:
             self._counts[diagnostic.severity] += 1
-            if self._quiet and diagnostic.severity != "error":
-                continue
-            if diagnostic.severity == "error":
-                if self._left == 0:
-                    self._suppressed += 1
-                    continue
+            if diagnostic.severity != "error":
+                if not self._quiet:
+                    self._show(diagnostic)
+            elif self._left == 0:
+                self._suppressed += 1
+            else:
                 self._left -= 1
-            write(self._stream, render(diagnostic, origin=self.tool, colour=self._colour) + "\n")
+                self._show(diagnostic)
+
+    def _show(self, diagnostic: Diagnostic) -> None:
+        from scaly_ir.text.diagnostics import Diagnostic, render
+
+        if self._quiet:
+            diagnostic = Diagnostic(diagnostic.severity, diagnostic.message, diagnostic.span, diagnostic.code)
+        write(self._stream, render(diagnostic, origin=self.tool, colour=self._colour) + "\n")
 
     def say(self, text: str) -> None:
         """Show a line of progress."""
         write(self._stream, f"{self.tool}: {text}\n")
 
+    def show_traceback(self, failure: BaseException) -> None:
+        """Show where in the code an exception comes from."""
+        import traceback
+
+        write(self._stream, "".join(traceback.format_exception(failure)))
+
     def summarize(self) -> None:
         """Close the run with a line when there was more than one error or warning."""
         if self._suppressed:
-            write(self._stream, f"{self.tool}: {self._suppressed} more errors not shown; --max-errors=0 shows all\n")
-        counts = [(self._counts[name], name) for name in ("error", "warning") if self._counts[name]]
+            more = _counted(self._suppressed, "more error")
+            write(self._stream, f"{self.tool}: {more} not shown; --max-errors=0 shows all\n")
+        counts = [(self._counts[severity], severity) for severity in ("error", "warning") if self._counts[severity]]
         if sum([count for count, _ in counts]) > 1 and not self._quiet:
-            write(self._stream, ", ".join([f"{n} {name}{'s' if n != 1 else ''}" for n, name in counts]) + "\n")
+            write(self._stream, ", ".join([_counted(count, severity) for count, severity in counts]) + "\n")
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}{'s' if count != 1 else ''}"

@@ -9,8 +9,8 @@ carries on with a stand-in value; it never raises for what a user wrote.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any, Final, NamedTuple, cast
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 from scaly_ir.attributes import NO_ATTRS, Attrs, AttrValue, Word, named
 from scaly_ir.dialects.prog import build, ops
@@ -62,7 +62,8 @@ class Place(NamedTuple):
 
 DECLARE: Final = Attrs({"declare": True})
 """The attributes of nearly every assignment."""
-_DECLARE_KEY: Final = cast(tuple[Hashable, ...], DECLARE.key)
+KINDS: Final = {kind: Attrs({"kind": Word(kind)}) for kind in ops.RANGE_KINDS}
+"""The attributes of nearly every loop."""
 
 _PRINTED_BY_SYNTAX: Final = "attribute '{}' is written by the syntax of '{}', not among its attributes"
 
@@ -318,7 +319,7 @@ class Assembler:
         """Return an assignment; with ``declare`` the target is in scope from the next statement on."""
         value = self.value(item, dtype, at)
         if attrs is DECLARE:
-            given = Attrs.trusted({"declare": True, "target": target}, (*_DECLARE_KEY, "target", target))
+            given = DECLARE.followed_by("target", target)
         else:
             kept = {key: value for key, value in attrs.items() if not (key == "declare" and value is False)}
             given = Attrs({**kept, "target": target})
@@ -382,9 +383,11 @@ class Assembler:
     def open_for(self, name: str, bounds: Sequence[Item], attrs: Mapping[str, AttrValue], start: int, end: int) -> Node:
         """Begin a loop and return its range."""
         operands = tuple([self.typed(bound, INT64) for bound in bounds])
-        domain = intern_node(ops.RANGE, operands, Attrs({**attrs, "name": name}), INT64)
+        # Attributes that are frozen already are one of KINDS.
+        given = attrs.followed_by("name", name) if isinstance(attrs, Attrs) else Attrs({**attrs, "name": name})
+        domain = intern_node(ops.RANGE, operands, given, INT64)
         self._open(lambda body: intern_node(ops.FOR, (domain, *body), NO_ATTRS, None), start, end)
-        self.declare(name, build.var(name, INT64))
+        self.declare(name, intern_node(ops.VAR, (), named("name", name), INT64))
         return domain
 
     def close(self) -> None:

@@ -10,7 +10,7 @@ from scaly_ir.dialects.prog.build import params_of
 from scaly_ir.dialects.prog.context import Context, buffer_size
 from scaly_ir.dialects.prog.place_rules import index_faults, undeclared
 from scaly_ir.graph import Node
-from scaly_ir.spec import Fault, Faults, Rule
+from scaly_ir.spec import Fault, Faults, Note, Rule
 from scaly_ir.text.diagnostics import did_you_mean
 from scaly_ir.types import DType
 
@@ -19,8 +19,13 @@ def unique_procedures(node: Node, context: Context) -> Faults:
     """A procedure's name is unique in its module."""
     name = node.attrs.get("name")
     if name in context.procs:
-        note = (f"@{name} is defined here", context.procs[str(name)][1])
+        note = _defined(str(name), context)
         yield Fault(f"duplicate procedure name @{name}", node, "name", (note,))
+
+
+def _defined(name: str, context: Context) -> Note:
+    proc, statement = context.procs[name]
+    return Note(f"@{name} is defined here", statement, proc, proc)
 
 
 def known_callee(node: Node, context: Context) -> Faults:
@@ -119,7 +124,7 @@ def call_arity(node: Node, context: Context) -> Faults:
     params, inputs = callee.attrs.get("param_count"), callee.attrs.get("input_count")
     n_in, n_out = node.attrs.get("n_in"), node.attrs.get("n_out")
     name = callee.attrs.get("name")
-    notes = ((f"@{name} is defined here", context.procs[str(name)][1]),)
+    notes = (_defined(str(name), context),)
     if type(params) is not int:
         return
     if type(inputs) is int and type(n_in) is int and type(n_out) is int:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from scaly_ir.dialects.prog import ops
 from scaly_ir.dialects.prog.affine import Affine, extremes, loop_values
 from scaly_ir.graph import Node
+from scaly_ir.spec import Note
 from scaly_ir.types import INT64, DType
 
 
@@ -20,6 +21,7 @@ class Declaration(NamedTuple):
     dtype: DType
     node: Node
     statement: int
+    statement_node: Node
 
 
 class Storage(NamedTuple):
@@ -50,6 +52,8 @@ class Context:
         self.callee_needs: int | None = 0
         """The largest workspace that the callees so far say they need; None when one does not say."""
         self.loops: list[Node] = []
+        self._known: list[str | None] = []
+        """The variable of each loop around, where its values are known."""
         self.values: dict[str, range] = {}
         self.unknown_loops = 0
         self._undo: list[list[tuple[str, Declaration | None]]] = []
@@ -75,18 +79,19 @@ class Context:
         """Begin the body of a loop."""
         self.loops.append(loop)
         self._open_scope()
-        if not loop.args or loop.args[0].op is not ops.RANGE:
-            self.unknown_loops += 1
-            return
-        domain = loop.args[0]
+        domain = loop.args[0] if loop.args else loop
         name = domain.attrs.get("name")
-        values = loop_values(domain)
-        if not values or name is None:
-            self.unknown_loops += 1
-        else:
+        if domain.op is not ops.RANGE or type(name) is not str:
+            name = None
+        values = None if name is None else loop_values(domain)
+        if name is not None and values:
             self.values[name] = values
+            self._known.append(name)
+        else:
+            self.unknown_loops += 1
+            self._known.append(None)
         if name is not None and name not in self.names:
-            self.declare(name, Declaration("loop variable", INT64, domain, self.statement))
+            self.declare(name, Declaration("loop variable", INT64, domain, self.statement, loop))
 
     def leave(self) -> None:
         """End a loop or procedure: what it declared goes out of scope."""
@@ -98,13 +103,12 @@ class Context:
         self.open_scopes.discard(self._scopes.pop())
         self.scope = self._scopes[-1]
         if self.loops:
-            loop = self.loops.pop()
-            domain = loop.args[0] if loop.args else loop
-            known = domain.op is ops.RANGE and loop_values(domain) and domain.attrs.get("name") is not None
-            if known:
-                self.values.pop(domain.attrs["name"], None)
-            else:
+            self.loops.pop()
+            known = self._known.pop()
+            if known is None:
                 self.unknown_loops -= 1
+            else:
+                self.values.pop(known, None)
         else:
             self.proc = None
 
@@ -120,10 +124,12 @@ class Context:
         self._undo[-1].append((name, self.names.get(name)))
         self.names[name] = declaration
 
-    def declared_before(self, name: str) -> tuple[tuple[str, int], ...]:
+    def declared_before(self, name: str) -> tuple[Note, ...]:
         """Return the note on where a name was declared."""
-        declaration = self.names.get(name)
-        return () if declaration is None else ((f"%{name} is declared here", declaration.statement),)
+        known = self.names.get(name)
+        if known is None:
+            return ()
+        return (Note(f"%{name} is declared here", known.statement, known.statement_node, known.node),)
 
     def size(self, name: str) -> int | None:
         """Return the number of elements of a buffer, or None when it is no well-formed buffer."""

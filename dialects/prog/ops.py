@@ -157,6 +157,9 @@ CONST_FLOAT: Final = Op.get("prog.const_float")
 VAR: Final = Op.get("prog.var")
 
 PROGRAM.set_attr("TModule", True)
+CONST_INT.set_attr("TConst", True)
+CONST_FLOAT.set_attr("TConst", True)
+VAR.set_attr("TVariable", True)
 
 STATEMENTS: Final = frozenset({BUFFER, STORE, STORE_PAIR, ASSIGN, FOR, CALL})
 SCALAR_LEAVES: Final = frozenset({CONST_INT, CONST_FLOAT, VAR, LOAD})

@@ -14,7 +14,16 @@ from typing import Any, Final, NoReturn
 
 from scaly_ir.attributes import NO_ATTRS, AttrValue
 from scaly_ir.dialects.prog import ops
-from scaly_ir.dialects.prog.assembler import DECLARE, Assembler, Item, Literal, Place, syntax_attrs, word_or_constant
+from scaly_ir.dialects.prog.assembler import (
+    DECLARE,
+    KINDS,
+    Assembler,
+    Item,
+    Literal,
+    Place,
+    syntax_attrs,
+    word_or_constant,
+)
 from scaly_ir.graph import Node, intern_node
 from scaly_ir.op import Op
 from scaly_ir.prim import SCALAR_OPS
@@ -29,6 +38,7 @@ _OPERATORS: Final = {f"prog.{name}": Op.get(f"prog.{name}") for name in SCALAR_O
 _NUMBER_START: Final = frozenset("-.0123456789")
 _NUMBER_WORDS: Final = frozenset({"inf", "nan"})
 _DECLARE: Final = ["{", "declare", "=", "True", "}"]
+_KIND: Final = ["{", "kind", "="]
 
 
 class _Unusual(Exception):  # noqa: N818 - not a mistake of anybody's
@@ -280,7 +290,13 @@ class Reader:
         stop = self._scalar()
         self._expect("step")
         step = self._scalar()
-        attrs = self._attrs(ops.RANGE)
+        cut, here = self._tokens, self._next
+        attrs: Mapping[str, AttrValue]
+        if cut[here : here + 3] == _KIND and cut[here + 4] == "}" and cut[here + 3] in KINDS:
+            attrs = KINDS[cut[here + 3]]
+            self._next = here + 5
+        else:
+            attrs = self._attrs(ops.RANGE)
         self._begin_body("for")
         self.assembler.open_for(name, (start, stop, step), attrs, self._before + at, self._before + self._next)
 

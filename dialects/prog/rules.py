@@ -369,17 +369,20 @@ def range_attrs(node: Node) -> Faults:
 
 def range_dtype(node: Node) -> Faults:
     """The bounds of a range are int64."""
-    for word, bound in zip(("start", "stop", "step"), node.args, strict=False):
-        if bound.type is not INT64 and _is_scalar(bound):
-            yield Fault(f"bound {word} has dtype {bound.type}, expected int64", bound)
+    return [
+        Fault(f"bound {word} has dtype {bound.type}, expected int64", node, word)
+        for word, bound in zip(("start", "stop", "step"), node.args, strict=False)
+        if bound.type is not INT64 and _is_scalar(bound)
+    ]
 
 
 def range_step(node: Node) -> Faults:
     """A constant step is positive."""
-    if len(node.args) == 3 and node.args[2].op is ops.CONST_INT:
-        value = node.args[2].attrs.get("value")
-        if type(value) is int and value <= 0:
-            yield Fault(f"constant step {value} is not positive", node.args[2])
+    step = node.args[2] if len(node.args) == 3 else node
+    value = step.attrs.get("value") if step.op is ops.CONST_INT else None
+    if type(value) is int and value <= 0:
+        return (Fault(f"constant step {value} is not positive", node, "step"),)
+    return NO_FAULTS
 
 
 def for_body(node: Node) -> Faults:

@@ -81,7 +81,7 @@ class _Walk:
             self.scalars([*node.args[1:], node.args[0]] if first_view else node.args, node)
         if not context.fragment:
             self.in_context(node, node)
-            self.declare(node)
+            self.declare(node, node)
 
     def head(self, node: Node) -> None:
         """Check the head of a procedure and declare its parameters."""
@@ -94,7 +94,7 @@ class _Walk:
             self.alone(param, node)
             if param.op is ops.BUFFER:
                 self.in_context(param, node)
-                self.declare(param, writable=not (type(inputs) is int and position < inputs))
+                self.declare(param, node, writable=not (type(inputs) is int and position < inputs))
 
     def loop(self, node: Node) -> None:
         """Check the head of a loop and bring its variable into scope."""
@@ -118,18 +118,18 @@ class _Walk:
         if node.op is not ops.PROGRAM:
             context.leave()
 
-    def declare(self, node: Node, *, writable: bool = True) -> None:
+    def declare(self, node: Node, statement: Node, *, writable: bool = True) -> None:
         """Record what a statement declares, calls or needs."""
         context = self.context
         if node.op is ops.ASSIGN:
             target = node.attrs.get("target")
             if node.attrs.get("declare") and type(target) is str and target not in context.names:
-                context.declare(target, Declaration("scalar", node.type, node, context.statement))
+                context.declare(target, Declaration("scalar", node.type, node, context.statement, node))
         elif node.op is ops.BUFFER:
             name = node.attrs.get("name")
             if type(name) is not str or name in context.names:
                 return
-            context.declare(name, Declaration("buffer", node.type, node, context.statement))
+            context.declare(name, Declaration("buffer", node.type, node, context.statement, statement))
             source = context.storage.get(node.attrs.get("alias_of", ""))
             offset = node.attrs.get("alias_offset")
             if source is not None and type(offset) is int:
@@ -150,7 +150,8 @@ class _Walk:
             blamed = node if blamed is None else blamed
             number = context.proc_statement if node.op is ops.PROC else context.statement
             label = _label(blamed, context.in_proc)
-            self.found.append(Violation(rule, blamed, reason, label, number, statement, part, notes))
+            operation = _operation(blamed, statement)
+            self.found.append(Violation(rule, blamed, reason, label, operation, number, statement, part, notes))
 
     def alone(self, node: Node, statement: Node) -> None:
         """Check the rules of a node on its own."""
@@ -197,6 +198,34 @@ def _params(proc: Node) -> tuple[Node, ...]:
 
 def _statements(proc: Node) -> tuple[Node, ...]:
     return body_of(proc) if type(proc.attrs.get("param_count")) is int else ()
+
+
+_NAMELESS: Final = frozenset({ops.VIEW, ops.VAR, ops.RANGE, ops.CONST_INT, ops.CONST_FLOAT})
+"""Operators that the text does not write by their name."""
+
+
+def _operation(node: Node, statement: Node) -> str:
+    """Return the operation that the text shows for a node: for a name, literal or place, that of what it is part of."""
+    user: Node | None = node
+    if node.op is ops.BUFFER and node is not statement:
+        return statement.op.name  # a parameter or an argument
+    while user is not None and user.op in _NAMELESS:
+        user = _user(user, statement)
+    return (statement if user is None else user).op.name
+
+
+def _user(node: Node, statement: Node) -> Node | None:
+    """Return a node of a statement that has `node` as an operand, or None for the statement itself."""
+    pending = list(statement.args[:1] if statement.op is ops.FOR else statement.args)
+    seen = set(pending)
+    while pending:
+        user = pending.pop()
+        if node in user.args:
+            return user
+        fresh = [operand for operand in user.args if operand not in seen]
+        seen.update(fresh)
+        pending.extend(fresh)
+    return None
 
 
 def _label(node: Node, number: int) -> str:

@@ -125,12 +125,14 @@ class _Actions:
     module = proc = loop = _close
 
     def loop_open(self, parts: list[Any], at: _Range) -> None:
-        bounds = [part.value for part in parts if isinstance(part, Piece) and not isinstance(part.value, dict)]
+        bounds = [part for part in parts if isinstance(part, Piece) and not isinstance(part.value, dict)]
         attrs = self._checked_attrs(ops.RANGE, parts)
         name = self._read_name(parts[1])
-        node = self.assembler.open_for(name, bounds, attrs, *at)
+        node = self.assembler.open_for(name, [bound.value for bound in bounds], attrs, *at)
         self._mark(node, at, "")
         self._mark(node, _at(parts[1]), "name")
+        for word, bound in zip(("start", "stop", "step"), bounds, strict=True):
+            self._mark(node, _at(bound), word)
 
     def buffer(self, parts: list[Any], at: _Range) -> None:
         memref = self._memref(parts[2])

@@ -1,30 +1,30 @@
 """Substitute the expression that fills a buffer into the one statement that reads it, and delete buffer and loop.
 
-Decisions come first, on summaries of the original statements, so that a chain of any length is fused in linear time;
-the statements that remain are then rebuilt once. Source of the conditions: lowering specification 3.7.
+Producers are judged in program order, on summaries, so that a chain of any length is fused in linear time; what remains
+is then rebuilt once. Source of the conditions: lowering specification 3.7.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import ClassVar, Final
 
 from scaly_ir.dialects.prog import ops
 from scaly_ir.dialects.prog.affine import loop_values
-from scaly_ir.dialects.prog.build import body_of, params_of, with_body
+from scaly_ir.dialects.prog.build import with_body
 from scaly_ir.dialects.prog.context import buffer_size
-from scaly_ir.graph import Node, intern_node, postorder
+from scaly_ir.graph import Node
+from scaly_ir.op import CallEffectKind
 from scaly_ir.pass_manager import Pass
-from scaly_ir.passes.prog.references import Read, References, occurrences, references, roots
+from scaly_ir.passes.prog.expansion import Expansion, Fill
+from scaly_ir.passes.prog.references import MANY, NEVER, Dependences, Effects, Read, effect, is_expensive, occurrences
 
 GROWTH_LIMIT: Final = 4096
-"""The most nodes that repeating cheap producers may add to the text of one statement.
+"""The most nodes by which the text of a statement may outgrow that of all that was fused into it.
 
 A cheap producer may be read any number of times; without a limit, a chain of squares would double at each step.
 """
-
-_NEVER: Final = 1 << 62
 
 
 @dataclass(frozen=True)
@@ -36,280 +36,202 @@ class FuseElementwise(Pass):
     dialects: ClassVar[frozenset[str]] = frozenset({"prog"})
 
     def run(self, root: Node) -> Node:
-        procs = [_Fusion(proc).run() for proc in root.args]
-        return root if all([a is b for a, b in zip(procs, root.args, strict=True)]) else root.replace(args=procs)
+        """Fuse within each procedure."""
+        procedures = []
+        callees: dict[str, Effects] = {}
+        for procedure in root.args:
+            dependences = Dependences(procedure, callees)
+            callees[procedure.attrs["name"]] = dependences.effects()
+            procedures.append(_Fusion(dependences).run())
+        unchanged = [after is before for after, before in zip(procedures, root.args, strict=True)]
+        return root if all(unchanged) else root.replace(args=procedures)
 
 
 @dataclass(slots=True)
 class _Producer:
-    """A loop that fills a whole buffer element by element, with what its expression is made of once fused.
+    """A loop that fills a temporary element by element, which only the statement at `consumer` reads.
 
-    `size`, `uses` and `flat` are counted as in the text: nodes of the expression, uses of the loop variable in it, and
-    nodes before anything was repeated.
+    The fields with a default describe its expression with all that was fused into it.
     """
 
     buffer: str
     elements: int
     position: int
+    consumer: int
     variable: str
     value: Node
-    deadline: int = _NEVER
+    deadline: int = NEVER
     """The first statement behind it that changes something its expression reads."""
     expensive: bool = False
     size: int = 0
+    """Nodes in its text."""
     uses: int = 0
-    flat: int = 0
-
-    def change_at(self, position: int) -> None:
-        """Record that the statement at `position` changes something the expression reads."""
-        self.deadline = min(self.deadline, position)
+    """Uses of the loop variable in its text."""
 
 
 @dataclass(slots=True)
-class _Consumer:
-    """What fusing has added to a statement so far."""
+class _Fused:
+    """What was fused into a statement so far."""
 
-    size: int = 0
-    flat: int = 0
-    fused: dict[str, _Producer] = field(default_factory=dict)
-    read_inside: set[str] = field(default_factory=set)
-    """Buffers in whose index a fused buffer is read."""
+    producers: dict[str, _Producer] = field(default_factory=dict)
+    growth: int = 0
+    """The nodes by which its text outgrew that of all that was fused into it."""
+    repeats_loads: bool = False
+    """Whether an index that holds loads came to stand more than once."""
+    expands_indices: bool = False
+    """Whether a load in the index of another load was replaced."""
 
 
 class _Fusion:
     """The fusion of one procedure."""
 
-    def __init__(self, proc: Node) -> None:
-        self.proc = proc
-        self.body = body_of(proc)
-        self.roots = roots(proc)
-        self.references: list[References] = [references(statement) for statement in self.body]
-        self.writers: dict[str, list[int]] = {}
-        self.assigners: dict[str, list[int]] = {}
-        self.readers: dict[str, list[int]] = {}
-        self.unfit: set[str] = set()
-        self.opaque: list[int] = []
-        """The statements that may change anything."""
-        self.consumers: dict[int, _Consumer] = {}
-        self._index()
-
-    def _index(self) -> None:
-        """List for each buffer, by name and by root, the statements that write and read it, in order."""
-        for position, found in enumerate(self.references):
-            for root in {self.roots.get(name, name) for name in found.writes}:
-                self.writers.setdefault(root, []).append(position)
-            for name in found.assigned:
-                self.assigners.setdefault(name, []).append(position)
-            for name in {read.buffer for read in found.reads}:
-                self.readers.setdefault(name, []).append(position)
-            self.unfit |= found.passed | found.bound_reads
-            if found.opaque:
-                self.opaque.append(position)
-        self.unfit |= {param.attrs["name"] for param in params_of(self.proc)}
-        self.unfit |= {d.attrs["alias_of"] for d in self.body if d.op is ops.BUFFER and "alias_of" in d.attrs}
+    def __init__(self, dependences: Dependences) -> None:
+        self.dependences = dependences
+        self.body = dependences.body
+        self.temporaries = {d.attrs["name"]: d for d in self.body if d.op is ops.BUFFER and _is_temporary(d)}
+        self.fused: defaultdict[int, _Fused] = defaultdict(_Fused)
+        self.fills: dict[str, Fill] = {}
 
     def run(self) -> Node:
-        fused: dict[str, _Producer] = {}
-        plain = {
-            declaration.attrs["name"]: declaration
-            for declaration in self.body
-            if declaration.op is ops.BUFFER and _is_plain(declaration)
-        }
+        """Return the procedure with all producers fused that may be, or the procedure itself."""
+        gone = set()
         for position, statement in enumerate(self.body):
-            producer = self._producer(position, statement, plain)
+            producer = self._producer(position, statement)
             if producer is None:
                 continue
-            self._summarize(producer)
-            consumer = self._fits(producer)
-            if consumer is not None:
-                self._fuse(producer, consumer)
-                fused[producer.buffer] = producer
-        return self._rebuild(fused) if fused else self.proc
+            self._describe(producer)
+            if self._keeps_values(producer) and self._repeats_no_work(producer):
+                self._fuse(producer)
+                gone.add(position)
+        return self._rebuild(gone) if gone else self.dependences.procedure
 
-    def _producer(self, position: int, statement: Node, plain: dict[str, Node]) -> _Producer | None:
-        """Return a statement as a producer: a loop from 0 over a whole temporary with one store at its variable."""
-        if statement.op is not ops.FOR or len(statement.args) != 2 or statement.args[1].op is not ops.STORE:
+    # --- what is a producer -------------------------------------------------------------------------------------------
+
+    def _producer(self, position: int, statement: Node) -> _Producer | None:
+        """Return a statement as a producer: the only writer of a whole temporary that one later statement reads."""
+        if not _is_inline_shaped(statement):
             return None
+        dependences = self.dependences
         domain, store = statement.args
         view, value = store.args
         name = view.attrs["buffer"]
-        declaration = plain.get(name)
-        index = view.args[0]
-        variable = domain.attrs["name"]
-        if declaration is None or name in self.unfit or domain.attrs["kind"] in ("reduce", "vector"):
-            return None
-        if index.op is not ops.VAR or index.attrs["name"] != variable:
+        declaration = self.temporaries.get(name)
+        if declaration is None or name in dependences.tied or dependences.statements[position].opaque:
             return None
         elements = buffer_size(declaration)
-        if elements is None or loop_values(domain) != range(elements):
+        if elements is None or loop_values(domain) != range(elements) or dependences.writers(name) != [position]:
             return None
-        if self.writers.get(name) != [position] or not _reads_later(self.readers.get(name), position):
+        readers = dependences.readers.get(name, [])
+        if len(readers) != 1 or readers[0] <= position:
             return None
-        return _Producer(name, elements, position, variable, value)
+        return _Producer(name, elements, position, readers[0], domain.attrs["name"], value)
 
-    def _summarize(self, producer: _Producer) -> None:
-        """Find what a producer's expression costs and reads, with what was fused into it."""
-        order, counts = occurrences([producer.value])
-        position = producer.position
-        consumer = self.consumers.get(position, _Consumer())
-        producer.flat = sum(counts.values()) + consumer.flat
-        producer.size = sum(counts.values()) + consumer.size
+    def _describe(self, producer: _Producer) -> None:
+        """Fill in what the expression of a producer holds, with what was fused into it."""
+        fused = self.fused[producer.position].producers
+        order, _ = occurrences([producer.value])
+        counts = {producer.value: 1}
         for node in order:
-            attrs = node.attrs
-            if node.op is ops.VAR and attrs["name"] == producer.variable:
-                producer.uses += counts[node]
-            elif node.op is ops.VAR:
-                producer.change_at(_next(self.assigners.get(attrs["name"]), position))
-            elif node.op is ops.VIEW and attrs["buffer"] not in consumer.fused:
-                root = self.roots.get(attrs["buffer"], attrs["buffer"])
-                producer.change_at(_next(self.writers.get(root), position))
-                producer.change_at(_next(self.opaque, position))
-            elif node.op.get_attr("TCostClass", "expensive") == "expensive":
-                producer.expensive = True
-        for read in self.references[position].reads:
-            other = consumer.fused.get(read.buffer)
-            if other is not None:
-                producer.uses += read.occurrences * _variable_uses(read.index, producer.variable) * (other.uses - 1)
-        for other in consumer.fused.values():
-            producer.change_at(other.deadline)
-            producer.expensive |= other.expensive
-        if self.references[position].opaque:
-            producer.change_at(position)
+            count = counts.get(node, 0)
+            if count == 0:  # the place of a replaced load, or an index that is used no more
+                continue
+            operands: tuple[Node, ...] = node.args
+            other = fused.get(operands[0].attrs["buffer"]) if node.op is ops.LOAD else None
+            if other is None:
+                producer.size += count
+                producer.expensive |= is_expensive(node.op)
+                producer.deadline = min(producer.deadline, self._next_change(node, producer))
+                if _is_use(node, producer.variable):
+                    producer.uses += count
+            else:
+                producer.size += count * (other.size - other.uses)
+                producer.expensive |= other.expensive
+                producer.deadline = min(producer.deadline, other.deadline)
+                operands, count = operands[0].args, count * other.uses
+            for operand in operands:
+                counts[operand] = min(counts.get(operand, 0) + count, MANY)
 
-    def _fits(self, producer: _Producer) -> int | None:
-        """Return the position of the statement that a producer may be fused into, or None."""
-        (position,) = self.readers[producer.buffer]
-        if producer.deadline <= position:
-            return None
-        consumer = self.consumers.get(position, _Consumer())
+    def _next_change(self, node: Node, producer: _Producer) -> int:
+        """Return the first statement behind a producer that changes what a node of its expression stands for."""
+        if node.op is ops.VIEW:
+            return self.dependences.next_write(node.attrs["buffer"], producer.position)
+        if node.op is ops.VAR and not _is_use(node, producer.variable):
+            return self.dependences.next_assignment(node.attrs["name"], producer.position)
+        if effect(node.op) > CallEffectKind.Pure:
+            return self.dependences.next_opaque(producer.position)
+        return NEVER
+
+    # --- when it is fused ---------------------------------------------------------------------------------------------
+
+    def _keeps_values(self, producer: _Producer) -> bool:
+        """Tell whether the expression has the same value where the buffer is read."""
+        return producer.deadline > producer.consumer and not self.dependences.statements[producer.consumer].opaque
+
+    def _repeats_no_work(self, producer: _Producer) -> bool:
+        """Tell whether the expression, evaluated for each load, costs no more than to fill the buffer."""
+        reads, fused = self._reads(producer), self.fused[producer.consumer]
         total = 0
-        for read in self._reads(producer, position):
+        for read in reads:
             if read.trips is None or read.trips > producer.elements:
-                return None
+                return False
             total += read.trips * read.occurrences
-            if read.buffer in consumer.read_inside or not read.nested_in.isdisjoint(consumer.fused):
-                return None  # an index would be repeated with what it computes
-            if producer.uses > 1 and _is_expensive(read.index):
-                return None
         if producer.expensive and total > producer.elements:
-            return None
-        if consumer.size + self._growth(producer, position) - consumer.flat - producer.flat > GROWTH_LIMIT:
-            return None
-        return position
+            return False
+        if producer.uses > 1 and any([self._is_dear(read, fused) for read in reads]):
+            return False
+        if fused.repeats_loads and any([read.in_index for read in reads]):
+            return False
+        return fused.growth + self._growth(producer) <= GROWTH_LIMIT
 
-    def _reads(self, producer: _Producer, position: int) -> list[Read]:
-        return [read for read in self.references[position].reads if read.buffer == producer.buffer]
+    @staticmethod
+    def _is_dear(read: Read, fused: _Fused) -> bool:
+        """Tell whether an index may not be repeated: it is expensive, or may have become so."""
+        return read.index.expensive or (read.index.loads and fused.expands_indices)
 
-    def _growth(self, producer: _Producer, position: int) -> int:
-        """Return how many nodes the text of a statement gains when a producer replaces its loads."""
-        gained = 0
-        for read in self._reads(producer, position):
-            gained += read.occurrences * (producer.size + producer.uses * (_text_size(read.index) - 1))
-        return gained
+    def _reads(self, producer: _Producer) -> list[Read]:
+        return self.dependences.statements[producer.consumer].reads[producer.buffer]
 
-    def _fuse(self, producer: _Producer, position: int) -> None:
-        consumer = self.consumers.setdefault(position, _Consumer())
-        consumer.size += self._growth(producer, position)
-        consumer.flat += producer.flat
-        consumer.fused[producer.buffer] = producer
-        for read in self._reads(producer, position):
-            consumer.read_inside |= read.nested_in
+    def _growth(self, producer: _Producer) -> int:
+        """Return by how many nodes the text grows when the expression takes the place of the buffer."""
+        added = 0
+        for read in self._reads(producer):
+            load = 2 + read.index.size
+            added += read.occurrences * (producer.size + producer.uses * (read.index.size - 1) - load)
+        return self.fused[producer.position].growth + max(added - producer.size, 0)
 
-    def _rebuild(self, fused: dict[str, _Producer]) -> Node:
-        """Return the procedure without the fused producers and their buffers."""
-        gone = {producer.position for producer in fused.values()}
-        expand = _Expansion(fused)
+    def _fuse(self, producer: _Producer) -> None:
+        fused = self.fused[producer.consumer]
+        fused.growth += self._growth(producer)
+        fused.producers[producer.buffer] = producer
+        self.fills[producer.buffer] = Fill(producer.variable, producer.value)
+        for read in self._reads(producer):
+            fused.repeats_loads |= producer.uses > 1 and read.index.loads
+            fused.expands_indices |= read.in_index
+
+    def _rebuild(self, gone: set[int]) -> Node:
+        """Return the procedure without the fused loops and their buffers."""
+        expansion = Expansion(self.fills)
         body = []
         for position, statement in enumerate(self.body):
-            if position in gone or (statement.op is ops.BUFFER and statement.attrs["name"] in fused):
+            if position in gone or (statement.op is ops.BUFFER and statement.attrs["name"] in self.fills):
                 continue
-            body.append(expand.statement(statement) if position in self.consumers else statement)
-        return with_body(self.proc, body)
+            body.append(expansion.statement(statement) if self.fused[position].producers else statement)
+        return with_body(self.dependences.procedure, body)
 
 
-def _is_plain(declaration: Node) -> bool:
+def _is_temporary(declaration: Node) -> bool:
+    """Tell whether a buffer is private and has storage of its own."""
     attrs = declaration.attrs
-    other = ("values", "elided", "alias_of", "workspace_offset")
-    return attrs["address_space"] == "private" and not any([key in attrs for key in other])
+    return attrs["address_space"] == "private" and not {"alias_of", "workspace_offset", "values"} & attrs.keys()
 
 
-def _reads_later(positions: list[int] | None, position: int) -> bool:
-    return positions is not None and len(positions) == 1 and positions[0] > position
+def _is_inline_shaped(statement: Node) -> bool:
+    """Tell whether a statement is a loop, no reduction, around one store at its variable."""
+    if statement.op is not ops.FOR or len(statement.args) != 2 or statement.args[1].op is not ops.STORE:
+        return False
+    domain, store = statement.args
+    return domain.attrs["kind"] != "reduce" and _is_use(store.args[0].args[0], domain.attrs["name"])
 
 
-def _next(positions: list[int] | None, after: int) -> int:
-    """Return the first of the sorted positions behind `after`."""
-    if positions is None:
-        return _NEVER
-    place = bisect_right(positions, after)
-    return positions[place] if place < len(positions) else _NEVER
-
-
-def _variable_uses(index: Node, variable: str) -> int:
-    order, counts = occurrences([index])
-    return sum([counts[node] for node in order if node.op is ops.VAR and node.attrs["name"] == variable])
-
-
-def _text_size(value: Node) -> int:
-    return sum(occurrences([value])[1].values())
-
-
-def _is_expensive(value: Node) -> bool:
-    return any([node.op.get_attr("TCostClass", "expensive") == "expensive" for node in postorder(value)])
-
-
-class _Expansion:
-    """Rebuilds statements with the loads of fused buffers replaced by the expressions that filled them."""
-
-    def __init__(self, fused: dict[str, _Producer]) -> None:
-        self.fused = fused
-        self.done: dict[tuple[Node, str | None, Node | None], Node] = {}
-
-    def statement(self, root: Node) -> Node:
-        """Return a statement, or nest of loops, with every scalar expanded; iterative over the nest."""
-        built: list[list[Node]] = [[]]
-        pending: list[tuple[Node, bool]] = [(root, False)]
-        while pending:
-            node, ready = pending.pop()
-            if ready:
-                built[-2].append(with_body(node, built.pop()))
-            elif node.op is ops.FOR:
-                built.append([])
-                pending.append((node, True))
-                pending.extend([(statement, False) for statement in reversed(body_of(node))])
-            else:
-                built[-1].append(node.replace(args=[self.scalar(operand) for operand in node.args]))
-        return built[0][0]
-
-    def scalar(self, root: Node) -> Node:
-        """Return a scalar or view expanded; each (node, variable, index) is built once."""
-        pending: list[tuple[Node, str | None, Node | None]] = [(root, None, None)]
-        done = self.done
-        while pending:
-            task = pending[-1]
-            if task in done:
-                pending.pop()
-                continue
-            node, variable, index = task
-            if node.op is ops.VAR:
-                done[task] = index if index is not None and node.attrs["name"] == variable else node
-                continue
-            missing = [(arg, variable, index) for arg in node.args if (arg, variable, index) not in done]
-            producer = self.fused.get(node.args[0].attrs["buffer"]) if node.op is ops.LOAD else None
-            if producer is not None:
-                at = (node.args[0].args[0], variable, index)
-                if at not in done:
-                    pending.append(at)
-                    continue
-                inner = (producer.value, producer.variable, done[at])
-                if inner in done:
-                    done[task] = done[inner]
-                else:
-                    pending.append(inner)
-                continue
-            if missing:
-                pending.extend(missing)
-                continue
-            args = tuple([done[arg, variable, index] for arg in node.args])
-            done[task] = intern_node(node.op, args, node.attrs, node.type)
-        return done[root, None, None]
+def _is_use(node: Node, variable: str) -> bool:
+    return node.op is ops.VAR and bool(node.attrs["name"] == variable)

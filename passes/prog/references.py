@@ -1,22 +1,93 @@
-"""What a statement refers to: loads with how often they run, stores, call arguments, scalars; by root where asked.
+"""What statements refer to, and where in a procedure that changes: the analysis that the `prog` passes share.
 
-The shared analysis of the `prog` passes (lowering specification 2.2). Everything is iterative and linear in the size of
-the graph; a load that stands several times in an expression counts as often as its text would show it.
+`references` lists for one top-level statement what it reads (with how often), writes, assigns and passes on;
+`Dependences` lists for a procedure the statements that do so, in order. Everything is iterative and linear in the size
+of the graph. Source: lowering specification 2.2.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Final, NamedTuple
 
 from scaly_ir.dialects.prog import ops
 from scaly_ir.dialects.prog.affine import trip_count
-from scaly_ir.dialects.prog.build import body_of
+from scaly_ir.dialects.prog.build import body_of, params_of
 from scaly_ir.graph import Node, postorder
 from scaly_ir.op import CallEffectKind, Op
 
+NEVER: Final = 1 << 62
+"""A position behind every statement."""
 
-@dataclass(slots=True)
+MANY: Final = 1 << 62
+"""Counts of nodes end here: shared operands make the text of an expression exponential in its size."""
+
+
+# --- scalars ----------------------------------------------------------------------------------------------------------
+
+
+def effect(op: Op) -> int:
+    """Return the effect class of an operator; one that does not say is opaque."""
+    kind: int = op.get_attr("TCallEffectKind", CallEffectKind.UpdateState)
+    return kind
+
+
+def is_expensive(op: Op) -> bool:
+    """Tell whether an operator is too dear to be repeated; one that does not say is."""
+    cost: str = op.get_attr("TCostClass", "expensive")
+    return cost == "expensive"
+
+
+def occurrences(values: Iterable[Node]) -> tuple[list[Node], dict[Node, int]]:
+    """Return the nodes below `values`, users before operands, and how often the text of the values shows each."""
+    listed = list(values)
+    counts: dict[Node, int] = {}
+    for value in listed:
+        counts[value] = counts.get(value, 0) + 1
+    order = list(postorder(*listed))[::-1]
+    for node in order:
+        count = counts[node]
+        for operand in node.args:
+            counts[operand] = min(counts.get(operand, 0) + count, MANY)
+    return order, counts
+
+
+class Summary(NamedTuple):
+    """What is in an expression: the number of nodes in its text, and whether some are expensive, or loads."""
+
+    size: int
+    expensive: bool
+    loads: bool
+
+
+def _summaries(order: list[Node]) -> dict[Node, Summary]:
+    """Summarize each of the nodes, which stand users before operands."""
+    found: dict[Node, Summary] = {}
+    for node in reversed(order):
+        size, expensive, loads = 1, is_expensive(node.op), node.op is ops.LOAD
+        for operand in node.args:
+            below = found[operand]
+            size, expensive, loads = size + below.size, expensive or below.expensive, loads or below.loads
+        found[node] = Summary(min(size, MANY), expensive, loads)
+    return found
+
+
+# --- one statement ----------------------------------------------------------------------------------------------------
+
+
+class Effects(NamedTuple):
+    """What a call of a procedure may do: the parameters it writes, by position, and whether it is opaque."""
+
+    writes: frozenset[int]
+    opaque: bool
+
+
+_UNKNOWN: Final = Effects(frozenset(), opaque=True)
+
+
+@dataclass(frozen=True, slots=True)
 class Read:
     """One distinct load of a buffer inside a statement.
 
@@ -24,19 +95,20 @@ class Read:
     loop around it has no constant bounds).
     """
 
-    buffer: str
-    index: Node
+    load: Node
+    index: Summary
+    """What is in its index."""
     trips: int | None
     occurrences: int
-    nested_in: frozenset[str]
-    """The buffers in whose index it stands."""
+    in_index: bool
+    """Whether it stands in the index of another load."""
 
 
 @dataclass(slots=True)
 class References:
     """All that a top-level statement reads, writes, assigns and passes on; names as written, not roots."""
 
-    reads: list[Read] = field(default_factory=list)
+    reads: dict[str, list[Read]] = field(default_factory=dict)
     bound_reads: set[str] = field(default_factory=set)
     """Buffers read by the bounds of loops."""
     writes: set[str] = field(default_factory=set)
@@ -44,17 +116,7 @@ class References:
     passed: set[str] = field(default_factory=set)
     """Buffers that are arguments of calls."""
     opaque: bool = False
-    """Whether an operator in it may change state that nothing here names."""
-
-
-def roots(procedure: Node) -> dict[str, str]:
-    """Return the owner of the storage behind each buffer of a procedure, aliases followed."""
-    owner: dict[str, str] = {}
-    for declaration in procedure.args:
-        if declaration.op is ops.BUFFER:
-            name, source = declaration.attrs["name"], declaration.attrs.get("alias_of")
-            owner[name] = name if source is None else owner.get(source, source)
-    return owner
+    """Whether it may change state that nothing here names."""
 
 
 def statements(root: Node) -> Iterator[tuple[Node, int | None]]:
@@ -69,72 +131,125 @@ def statements(root: Node) -> Iterator[tuple[Node, int | None]]:
             pending.extend([(statement, inside) for statement in reversed(body_of(node))])
 
 
-def occurrences(roots: Iterable[Node]) -> tuple[list[Node], dict[Node, int]]:
-    """Return the nodes below `roots`, users before operands, and how often the text of the roots would show each."""
-    listed = list(roots)
-    counts: dict[Node, int] = {}
-    for root in listed:
-        counts[root] = counts.get(root, 0) + 1
-    order = list(postorder(*listed))[::-1]
-    for node in order:
-        for operand in node.args:
-            counts[operand] = counts.get(operand, 0) + counts[node]
-    return order, counts
-
-
-def effect(op: Op) -> int:
-    """Return the effect class of an operator; one that does not say is opaque."""
-    kind: int = op.get_attr("TCallEffectKind", CallEffectKind.UpdateState)
-    return kind
-
-
-_WRITING = frozenset({ops.STORE, ops.STORE_PAIR})
-
-
-def references(root: Node) -> References:
-    """Collect the references of a top-level statement."""
+def references(root: Node, callees: Mapping[str, Effects]) -> References:
+    """Collect the references of a top-level statement; a call of a procedure not in `callees` is opaque."""
     found = References()
     for node, trips in statements(root):
         if node.op is ops.FOR:
             for operand in postorder(*node.args[0].args):
+                found.opaque |= effect(operand.op) > CallEffectKind.ReadState
                 if operand.op is ops.VIEW:
                     found.bound_reads.add(operand.attrs["buffer"])
         elif node.op is ops.CALL:
-            for argument in node.args:
-                found.passed.add(argument.attrs["buffer" if argument.op is ops.VIEW else "name"])
-            found.writes.update(_call_outputs(node))
-            indices = [index for argument in node.args if argument.op is ops.VIEW for index in argument.args]
-            _collect_reads(indices, trips, found)
+            _collect_call(node, callees.get(node.attrs["callee"], _UNKNOWN), found)
+            _collect_reads([index for argument in node.args for index in argument.args], trips, found)
+        elif node.op is ops.ASSIGN:
+            found.assigned.add(node.attrs["target"])
+            _collect_reads(node.args, trips, found)
         elif node.op is not ops.BUFFER:
-            values = list(node.args)
-            if node.op in _WRITING:
-                found.writes.add(node.args[0].attrs["buffer"])
-                values[:1] = node.args[0].args
-            elif node.op is ops.ASSIGN:
-                found.assigned.add(node.attrs["target"])
-            _collect_reads(values, trips, found)
+            view, *values = node.args
+            found.writes.add(view.attrs["buffer"])
+            _collect_reads([*view.args, *values], trips, found)
     return found
 
 
-def _call_outputs(call: Node) -> list[str]:
-    """Return the names of the buffers a call may write: all of them when it does not say which."""
-    first = call.attrs.get("n_in", 0)
-    return [argument.attrs["buffer" if argument.op is ops.VIEW else "name"] for argument in call.args[first:]]
+def _collect_call(call: Node, callee: Effects, found: References) -> None:
+    """Collect what a call may write: what it calls outputs, all when it does not say, and what the callee writes."""
+    outputs = call.attrs.get("n_in", 0)
+    for position, argument in enumerate(call.args):
+        name = argument.attrs["buffer" if argument.op is ops.VIEW else "name"]
+        found.passed.add(name)
+        if position >= outputs or position in callee.writes:
+            found.writes.add(name)
+    found.opaque |= callee.opaque
 
 
-def _collect_reads(values: list[Node], trips: int | None, found: References) -> None:
+def _collect_reads(values: Iterable[Node], trips: int | None, found: References) -> None:
     order, counts = occurrences(values)
-    inside: dict[Node, frozenset[str]] = {}
-    nothing: frozenset[str] = frozenset()
+    summaries = _summaries(order)
+    indices: set[Node] = set()
+    """Nodes that stand in the index of a load."""
     for node in order:
-        around = inside.get(node, nothing)
         if node.op is ops.LOAD:
-            view = node.args[0]
-            found.reads.append(Read(view.attrs["buffer"], view.args[0], trips, counts[node], around))
-        elif node.op is ops.VIEW:
-            around = around | {node.attrs["buffer"]}
+            (view,) = node.args
+            (index,) = view.args
+            read = Read(node, summaries[index], trips, counts[node], node in indices)
+            found.reads.setdefault(view.attrs["buffer"], []).append(read)
         elif effect(node.op) > CallEffectKind.ReadState:
             found.opaque = True
-        if around:
-            for operand in node.args:
-                inside[operand] = inside.get(operand, nothing) | around
+        if node.op is ops.LOAD or node in indices:
+            indices.update(node.args)
+
+
+# --- a procedure ------------------------------------------------------------------------------------------------------
+
+
+class Dependences:
+    """Where the body of a procedure reads, writes and assigns, by position of the top-level statement."""
+
+    def __init__(self, procedure: Node, callees: Mapping[str, Effects]) -> None:
+        self.procedure = procedure
+        self.body = body_of(procedure)
+        self.statements: list[References] = [references(statement, callees) for statement in self.body]
+        self.readers: dict[str, list[int]] = {}
+        """The statements that load from a buffer of this name, loop bounds left out."""
+        self.tied: set[str] = set()
+        """Buffers that cannot be taken away: sources of aliases, arguments of calls, and what loop bounds read."""
+        self._roots = _roots(procedure)
+        self._writers: dict[str, list[int]] = {}
+        self._assigners: dict[str, list[int]] = {}
+        self._opaque: list[int] = []
+        for position, (statement, found) in enumerate(zip(self.body, self.statements, strict=True)):
+            for name in found.reads:
+                self.readers.setdefault(name, []).append(position)
+            for name in {self.root(name) for name in found.writes}:
+                self._writers.setdefault(name, []).append(position)
+            for name in found.assigned:
+                self._assigners.setdefault(name, []).append(position)
+            if found.opaque:
+                self._opaque.append(position)
+            self.tied |= found.passed | found.bound_reads
+            if statement.op is ops.BUFFER and "alias_of" in statement.attrs:
+                self.tied.add(statement.attrs["alias_of"])
+
+    def root(self, buffer: str) -> str:
+        """Return the owner of the storage behind a buffer."""
+        return self._roots.get(buffer, buffer)
+
+    def writers(self, buffer: str) -> list[int]:
+        """Return the statements that write the storage behind a buffer, in order."""
+        return self._writers.get(self.root(buffer), [])
+
+    def next_write(self, buffer: str, position: int) -> int:
+        """Return the first statement behind `position` that may write the storage behind a buffer."""
+        return _first_behind(position, self.writers(buffer))
+
+    def next_assignment(self, scalar: str, position: int) -> int:
+        """Return the first statement behind `position` that assigns a scalar."""
+        return _first_behind(position, self._assigners.get(scalar, []))
+
+    def next_opaque(self, position: int) -> int:
+        """Return the first statement behind `position` that may change anything."""
+        return _first_behind(position, self._opaque)
+
+    def effects(self) -> Effects:
+        """Return what a call of the procedure may do."""
+        params = enumerate(params_of(self.procedure))
+        writes = [position for position, param in params if param.attrs["name"] in self._writers]
+        return Effects(frozenset(writes), bool(self._opaque))
+
+
+def _roots(procedure: Node) -> dict[str, str]:
+    """Return the owner of the storage behind each buffer of a procedure, aliases followed."""
+    owner: dict[str, str] = {}
+    for declaration in procedure.args:
+        if declaration.op is ops.BUFFER:
+            name: str = declaration.attrs["name"]
+            source: str = declaration.attrs.get("alias_of", name)
+            owner[name] = owner.get(source, source)
+    return owner
+
+
+def _first_behind(position: int, positions: list[int]) -> int:
+    place = bisect_right(positions, position)
+    return positions[place] if place < len(positions) else NEVER

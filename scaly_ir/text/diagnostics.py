@@ -6,8 +6,6 @@ The library never prints: readers, verifiers and passes make `Diagnostic` record
 
 from __future__ import annotations
 
-import difflib
-import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -65,11 +63,11 @@ def render(diagnostic: Diagnostic, *, origin: str = "", colour: bool = False) ->
             head = f"{_BOLD}{place}{_COLOURS[item.severity]}{item.severity}:{_RESET} {_BOLD}{rest}{_RESET}"
         parts.append(head)
         if item.span is not None:
-            parts.extend(_excerpt(item.span, colour))
+            parts.extend(excerpt(item.span, colour=colour))
     return "\n".join(parts)
 
 
-def _excerpt(span: Span, colour: bool) -> list[str]:
+def excerpt(span: Span, *, colour: bool) -> list[str]:
     """Return the source line of a range and the line with its caret; nothing for an empty line."""
     number, column = span.position()
     line = span.source.line_text(number)
@@ -103,6 +101,8 @@ def _cells(character: str) -> int:
     """Return how many terminal cells a character takes."""
     if character.isascii():
         return 1
+    import unicodedata  # only text that needs it loads it
+
     if unicodedata.combining(character):
         return 0
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
@@ -117,6 +117,8 @@ def _printable(text: str) -> str:
 
 def closest(name: str, known: Iterable[str], most: int = 3) -> list[str]:
     """Return up to `most` of the `known` names that `name` may have been meant as, best first."""
+    import difflib  # only a mistake needs it
+
     return difflib.get_close_matches(name, list(known), n=most, cutoff=2 / 3)
 
 

@@ -56,14 +56,14 @@ class Locations:
                 break
             if candidate is node and not of and found is None:
                 found = place
-        if part and (found is None or found == (0, len(text))):
+        if part == "name" and (found is None or found == (0, len(text))):
             names = [lex for lex in scan(text) if lex.kind in ("VALUE", "SYMBOL")]
             if names:
                 return Span(self.source, whole.start + names[0].start, whole.start + names[0].end)
         if found is None:
             return whole
         start, end = whole.start + found[0], whole.start + found[1]
-        if part:
+        if part == "name":
             end = start + len(next(scan(self.source.text, start, end)).text)
         return Span(self.source, start, end)
 

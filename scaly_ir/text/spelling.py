@@ -64,7 +64,8 @@ def float_bits(value: float, dtype: DType = FLOAT64) -> int:
     if dtype is FLOAT64:
         return bits
     if value != value:
-        return (bits >> 32 & 0x80000000) | 0x7F800000 | (bits >> 29 & 0x7FFFFF)
+        payload = bits >> 29 & 0x7FFFFF
+        return (bits >> 32 & 0x80000000) | 0x7F800000 | (payload or 0x400000)  # without a payload it were an infinity
     single: int = unpack("<I", pack("<f", value))[0]
     return single
 

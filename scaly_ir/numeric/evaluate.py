@@ -1,0 +1,118 @@
+"""The exact value of a scalar operator on constants, or the reason why a folder must leave it alone.
+
+Integers wrap in two's complement, floats are rounded to the type of the result, and functions of the C library come from
+the operator's attribute `FNumpy`, so only they load NumPy. Sources: program specification 4.3, expression specification
+2.2, 2.3 and 6.2, graph specification B7 (the meaning of a zero divisor in uop, NaNs that are the same on every host).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from scaly_ir.graph.node import Node
+from scaly_ir.numeric.machine import NAN, NotExact, Reason, Value, convert, first_nan, truncate
+from scaly_ir.numeric.table import TABLE, Meaning, Row, scalar_name
+from scaly_ir.types import BOOL, DType
+
+ZeroDivisor = Literal["zero", "dividend"]
+"""What an integer division by zero gives: ``zero`` is expr and prog, ``dividend`` uop, where a remainder is the dividend."""
+
+
+def evaluate(name: str, dtype: DType, operands: Sequence[Value], *, zero_divisor: ZeroDivisor = "zero") -> Value:
+    """Return ``prim.<name>`` of constant operands as a value of the result type `dtype`.
+
+    Operands are ints (bools for ``bool``) or floats, all of the operator's operand type. `NotExact` carries the reason
+    and what IEEE gives: a domain error, an infinite result of finite operands, a division by zero (with floordiv and
+    floormod it has a value, 0), a float that no integer of `dtype` holds. `KeyError` when there is no such operator,
+    `TypeError` for operands it does not accept.
+    """
+    row = TABLE[name]
+    if name == "cast":
+        (operand,) = operands
+        return convert(operand, dtype)
+    meaning = _meaning(name, row, dtype, operands)
+    if meaning.by_zero is not None and operands[1] == 0:
+        return _divided_by_zero(meaning, operands, dtype, zero_divisor)
+    result = meaning.value(*operands)
+    if meaning.moves or not isinstance(result, float):
+        return truncate(result, dtype)
+    return _rounded(meaning, tuple(operands), result, dtype)
+
+
+def _meaning(name: str, row: Row, dtype: DType, operands: Sequence[Value]) -> Meaning:
+    """Choose by the kind of the operands; a condition is not one of those that have to agree."""
+    kinds = {isinstance(operand, float) for operand in (operands[1:] if name == "select" else operands)}
+    meaning = row.floating if kinds == {True} else row.integer if kinds == {False} else None
+    if meaning is None or (dtype is not BOOL and dtype.is_float not in kinds):
+        raise TypeError(
+            f"'prim.{name}' to {dtype} does not accept {', '.join([repr(operand) for operand in operands])}"
+        )
+    return meaning
+
+
+def _divided_by_zero(meaning: Meaning, operands: Sequence[Value], dtype: DType, zero_divisor: ZeroDivisor) -> Value:
+    assert meaning.by_zero is not None
+    if zero_divisor == "dividend":
+        return truncate(operands[0], dtype) if meaning.by_zero.dividend else 0
+    if meaning.by_zero.core is None:
+        raise NotExact(Reason.DIVISION_BY_ZERO)
+    return meaning.by_zero.core
+
+
+def _rounded(meaning: Meaning, operands: tuple[Value, ...], result: float, dtype: DType) -> Value:
+    """Return a float result rounded to `dtype`; `NotExact` where IEEE signals anything but an inexact result."""
+    if result != result:
+        nan = first_nan(operands)
+        if nan is not None:
+            return truncate(nan, dtype)
+        pole = meaning.pole is not None and meaning.pole(*operands)
+        raise NotExact(Reason.DIVISION_BY_ZERO if pole else Reason.DOMAIN, NAN)
+    rounded = truncate(result, dtype)
+    if math.isinf(rounded):
+        if meaning.pole is not None and meaning.pole(*operands):
+            raise NotExact(Reason.DIVISION_BY_ZERO, rounded)
+        if all([math.isfinite(operand) for operand in operands]):
+            raise NotExact(Reason.OVERFLOW, rounded)
+    return rounded
+
+
+def evaluate_node(node: Node, operands: Sequence[Value], *, zero_divisor: ZeroDivisor = "zero") -> Value:
+    """Return the value of a scalar node whose operands have the given values.
+
+    A shared scalar operator goes through `evaluate`; any other through its attribute `FNumpy`, on arrays of one element
+    of the operands' types. `NotExact` as for `evaluate`, and when the operator has no reference semantics. Whether the
+    operator may be evaluated at all (its effect) is for the caller to know.
+    """
+    name = scalar_name(node.op)
+    if name is not None:
+        return evaluate(name, node.dtype, operands, zero_divisor=zero_divisor)
+    function = node.op.get_attr("FNumpy")
+    if function is None:
+        raise NotExact(Reason.OPAQUE)
+    import numpy
+
+    # Arrays, since NumPy reports the wrapping of integers only for its scalars.
+    arrays = [numpy.array([v], str(o.dtype)) for v, o in zip(operands, node.args, strict=True)]
+    try:
+        with numpy.errstate(all="raise", under="ignore"):
+            result = numpy.ravel(function(*arrays, **node.attrs))[0]
+    except FloatingPointError as error:
+        raise NotExact(_reason(error)) from error
+    return _from_numpy(result, node.dtype)
+
+
+def _reason(error: FloatingPointError) -> Reason:
+    text = str(error)
+    if text.startswith("divide"):
+        return Reason.DIVISION_BY_ZERO
+    return Reason.OVERFLOW if text.startswith("overflow") else Reason.DOMAIN
+
+
+def _from_numpy(value: Any, dtype: DType) -> Value:
+    """Return a NumPy scalar as a value; a result of another kind than the node's type is a mistake of the operator."""
+    plain = value.item()
+    if isinstance(plain, float) != dtype.is_float:
+        raise TypeError(f"FNumpy gave {plain!r}, no value of {dtype}")
+    return truncate(plain, dtype)

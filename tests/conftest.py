@@ -1,0 +1,11 @@
+"""How hard property tests try: a quick deterministic run, or with ``SCALY_IR_FULL_TESTS=1`` a long random one."""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import HealthCheck, settings
+
+settings.register_profile("quick", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("full", parent=settings.get_profile("quick"), derandomize=False, max_examples=5000)
+settings.load_profile("full" if os.environ.get("SCALY_IR_FULL_TESTS") else "quick")
