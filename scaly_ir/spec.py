@@ -10,9 +10,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
+from scaly_ir.attributes import spell_value
 from scaly_ir.errors import VerifyError
 from scaly_ir.graph import Node
 from scaly_ir.op import AttrSpec, Op
+from scaly_ir.text.diagnostics import did_you_mean
 
 
 class Note(NamedTuple):
@@ -27,8 +29,8 @@ class Note(NamedTuple):
 class Fault(NamedTuple):
     """What a rule found wrong.
 
-    `node` is the node to blame when it is not the one that was checked, and `part` what of it (``"name"``, or nothing
-    for all of it). `notes` are further places.
+    `node` is the node to blame when it is not the one that was checked, and `part` what of it: ``"name"``, the key of an
+    attribute, the bound of a loop, or nothing for all of it. `notes` are further places.
     """
 
     reason: str
@@ -131,14 +133,14 @@ _FITTING: set[tuple[Any, ...]] = set()
 """Operators with attribute names and kinds of values that fit, where kinds are all that matters."""
 
 
-def attribute_faults(node: Node) -> Faults:
+def attribute_faults(node: Node) -> list[Fault]:
     """Return what is wrong with a node's attributes by its operator's declaration: unknown, missing, a wrong kind."""
     attrs, specs = node.attrs, node.op.attr_specs
     if specs is None:
-        return ()
+        return []
     shape = (node.op, *attrs, *map(type, attrs.values()))
     if shape in _FITTING:
-        return ()
+        return []
     faults = list(_attribute_faults(node, specs))
     if not faults and not any([specs[key].choices or specs[key].words.endswith(_COUNTED) for key in attrs]):
         _FITTING.add(shape)
@@ -148,23 +150,22 @@ def attribute_faults(node: Node) -> Faults:
 _COUNTED = "at least 0"
 
 
-def _attribute_faults(node: Node, specs: Mapping[str, AttrSpec]) -> Iterator[str]:
+def _attribute_faults(node: Node, specs: Mapping[str, AttrSpec]) -> Iterator[Fault]:
     for key, value in node.attrs.items():
         spec = specs.get(key)
         if spec is None:
-            yield f"attribute {key} is unknown"
+            hint = did_you_mean(key, [name for name, known in specs.items() if known.printed])
+            yield Fault(f"attribute {key} is unknown{hint}", part=key)
         elif type(value) not in spec.kinds or (spec.choices and value not in spec.choices):
-            yield f"attribute {key} is {_shown(value)}, expected {spec.words}"
+            yield Fault(f"attribute {key} is {_shown(value)}, expected {spec.words}", part=key)
         elif spec.words.endswith(_COUNTED) and value < 0:
-            yield f"attribute {key} is {value}, expected {spec.words}"
+            yield Fault(f"attribute {key} is {value}, expected {spec.words}", part=key)
     for key, spec in specs.items():
         if spec.required and key not in node.attrs:
-            yield f"attribute {key} is missing"
+            yield Fault(f"attribute {key} is missing", part=key)
 
 
 def _shown(value: Any) -> str:
-    from scaly_ir.attributes import spell_value
-
     text = spell_value(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
 

@@ -27,7 +27,7 @@ def read(source: Source) -> Parsed:
     return Parsed(read_root, locations, tuple(diagnostics))
 
 
-def spans_of(source: Source, statement: Node) -> Sequence[tuple[Node, str, tuple[int, int]]]:
+def spans_of(source: Source, statement: Node) -> Sequence[tuple[Node | None, str, tuple[int, int]]]:
     """Read the text of one statement again; what its names stand for follows from the statement itself."""
     from scaly_ir.dialects.prog import syntax
 

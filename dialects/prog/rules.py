@@ -14,6 +14,7 @@ from scaly_ir.dialects.prog import ops
 from scaly_ir.graph import Node
 from scaly_ir.op import Op
 from scaly_ir.spec import NO_FAULTS, Fault, Faults, Rule, attribute_faults, op_arity_faults
+from scaly_ir.text.diagnostics import did_you_mean
 from scaly_ir.text.spelling import round_float
 from scaly_ir.types import BOOL, DTYPES, FLOAT64, INT64, int_range
 
@@ -58,19 +59,20 @@ _OTHER_RULES: Final[dict[Op, frozenset[str]]] = {
 
 def _attrs_match_op(node: Node) -> Faults:
     faults = attribute_faults(node)
-    if faults is not NO_FAULTS:
+    if faults:
         other = _OTHER_RULES.get(node.op, frozenset())
-        faults = [fault for fault in faults if isinstance(fault, str) and fault.split()[1] not in other]
+        faults = [fault for fault in faults if fault.part not in other]
     return [*faults, *_header_faults(node)] if node.op is ops.PROC else faults
 
 
-def _header_faults(node: Node) -> Iterator[str]:
+def _header_faults(node: Node) -> Iterator[Fault]:
     count, params = node.attrs.get("input_count"), node.attrs.get("param_count")
     if type(count) is int and type(params) is int and count > params:
-        yield f"attribute input_count is {count}, expected at most {params}, the number of parameters"
+        reason = f"attribute input_count is {count}, expected at most {params}, the number of parameters"
+        yield Fault(reason, part="input_count")
     names = node.attrs.get("name")
     if names == "":
-        yield "attribute name is empty, expected a name"
+        yield Fault("attribute name is empty, expected a name", part="name")
 
 
 def dtype_is_dtype(node: Node) -> Faults:
@@ -360,7 +362,8 @@ def range_attrs(node: Node) -> Faults:
     """A range has a name, a known kind and three scalar bounds."""
     kind = node.attrs.get("kind")
     if kind not in ops.RANGE_KINDS:
-        yield "kind is missing" if kind is None else f"kind {kind} is unknown"
+        hint = did_you_mean(str(kind), ops.RANGE_KINDS)
+        yield Fault("kind is missing" if kind is None else f"kind {kind} is unknown{hint}", part="kind")
     if not node.attrs.get("name"):
         yield "no name"
     if len(node.args) != 3 or not all(map(_is_scalar, node.args)):
@@ -426,7 +429,8 @@ def proc_params(node: Node) -> Faults:
             yield f"'{statement.op.name}' is not a statement"
     mode = node.attrs.get("scalarize_mode", "disabled")
     if type(mode) is str and mode not in ops.SCALARIZE_MODES:
-        yield f"scalarize mode {mode} is unknown"
+        hint = did_you_mean(mode, ops.SCALARIZE_MODES)
+        yield Fault(f"scalarize mode {mode} is unknown{hint}", part="scalarize_mode")
 
 
 def program_procs(node: Node) -> Faults:

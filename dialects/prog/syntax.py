@@ -82,7 +82,10 @@ class _Actions:
 
     def __init__(self) -> None:
         self.driver: Driver
-        self.spans: list[tuple[Node, str, _Range]] = []
+        self.spans: list[tuple[Node | None, str, _Range]] = []
+        """Where nodes stand, and parts of them; None for a head whose node is not complete yet."""
+        self.keys: dict[str, _Range] = {}
+        """Where the attributes stand that were read last."""
         self.assembler = Assembler(self._fail, self._mark)
 
     def _fail(self, message: str, at: Any, code: str) -> None:
@@ -115,6 +118,7 @@ class _Actions:
         declared = self.assembler.open_proc(self._read_name(parts[1]), params, attrs, *at)
         for node, place in zip(declared, places, strict=True):
             self._mark(node, place, "")
+        self._mark_keys(None, parts)
 
     def param(self, parts: list[Any], at: _Range) -> tuple[str, MemRefType]:
         return self._read_name(parts[0]), self._memref(parts[1])
@@ -131,6 +135,7 @@ class _Actions:
         node = self.assembler.open_for(name, [bound.value for bound in bounds], attrs, *at)
         self._mark(node, at, "")
         self._mark(node, _at(parts[1]), "name")
+        self._mark_keys(node, parts)
         for word, bound in zip(("start", "stop", "step"), bounds, strict=True):
             self._mark(node, _at(bound), word)
 
@@ -142,6 +147,10 @@ class _Actions:
             init = {"values": self.assembler.table(value, memref.dtype)} if kind == "table" else value
         node = self.assembler.buffer(self._read_name(parts[0]), memref, **init)
         self._add(node, parts[0], at)
+
+    def _mark_keys(self, node: Node | None, parts: list[Any]) -> None:
+        if any([isinstance(part, Piece) and type(part.value) is dict for part in parts]):
+            self.spans.extend([(node, key, place) for key, place in self.keys.items()])
 
     def _add(self, node: Node, head: Token | Piece, at: _Range) -> None:
         self._mark(node, at, "")
@@ -177,7 +186,9 @@ class _Actions:
         dtype = self._dtype(parts[3])
         attrs = self._checked_attrs(ops.ASSIGN, parts)
         name = self._read_name(parts[0])
-        self._add(self.assembler.assign(name, parts[2].value, dtype, attrs, _at(parts[2])), parts[0], at)
+        node = self.assembler.assign(name, parts[2].value, dtype, attrs, _at(parts[2]))
+        self._mark_keys(node, parts)
+        self._add(node, parts[0], at)
 
     def call(self, parts: list[Any], at: _Range) -> None:
         arguments = [part.value for part in parts[2:] if not isinstance(part.value, dict)]
@@ -185,6 +196,7 @@ class _Actions:
         node = self.assembler.call(self._read_name(parts[1]), arguments, attrs)
         for argument, part in zip(node.args, parts[2:], strict=False):
             self._mark(argument, _at(part), "")
+        self._mark_keys(node, parts)
         self._add(node, parts[1], at)
 
     def whole(self, parts: list[Any], at: _Range) -> str:
@@ -268,6 +280,7 @@ class _Actions:
 
     def attrs(self, parts: list[Any], at: _Range) -> dict[str, AttrValue]:
         attrs: dict[str, AttrValue] = {}
+        self.keys = {part.value[0]: _at(part) for part in parts}
         for part in parts:
             key, value = part.value
             if key in attrs:
@@ -328,7 +341,7 @@ def read(source: Source) -> tuple[Node | None, Assembler, list[Diagnostic]]:
     return actions.assembler.finish(), actions.assembler, []
 
 
-def statement_spans(source: Source, names: Mapping[str, Node]) -> list[tuple[Node, str, _Range]]:
+def statement_spans(source: Source, names: Mapping[str, Node]) -> list[tuple[Node | None, str, _Range]]:
     """Read one statement (or head with an empty body) and return where each of its nodes stands.
 
     `names` are the declarations that its text depends on.

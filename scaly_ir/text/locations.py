@@ -15,7 +15,7 @@ from scaly_ir.text.diagnostics import Diagnostic
 from scaly_ir.text.source import Source, Span
 from scaly_ir.text.terminals import scan
 
-SpansOf = Callable[[Source, Node], Sequence[tuple[Node, str, tuple[int, int]]]]
+SpansOf = Callable[[Source, Node], Sequence[tuple[Node | None, str, tuple[int, int]]]]
 """Reads the text of one statement again: each node in it with the part of it and its range."""
 
 
@@ -51,7 +51,7 @@ class Locations:
         text = self.source.text[whole.start : whole.end]
         found: tuple[int, int] | None = None
         for candidate, of, place in self.spans_of(Source(self.source.name, text), statement):
-            if candidate is node and of == part:
+            if of == part and (candidate is node or candidate is None):
                 found = place
                 break
             if candidate is node and not of and found is None:

@@ -7,9 +7,9 @@ element is written before it is read, so that the interpreter accepts each progr
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 from hypothesis import strategies as st
@@ -18,7 +18,10 @@ from scaly_ir.dialects.prog import build
 from scaly_ir.graph import Node
 from scaly_ir.types import FLOAT64, INT64, DType
 
-Draw = Callable[[st.SearchStrategy[Any]], Any]
+T = TypeVar("T")
+
+Choose = Callable[[int, int], int]
+"""Returns a number between two, both included: the one source of chance, hypothesis or a plain generator."""
 
 SIZES = (1, 2, 3, 4, 6, 8)
 UNARY = ("neg", "abs", "floor", "sin", "exp", "sqrt")
@@ -67,8 +70,8 @@ class Scope:
 class Writer:
     """Writes one procedure, keeping track of what is defined."""
 
-    def __init__(self, draw: Draw, name: str, callees: list[Node]) -> None:
-        self.draw = draw
+    def __init__(self, choose: Choose, name: str, callees: list[Node]) -> None:
+        self.between = choose
         self.name = name
         self.callees = callees
         self.buffers: list[Buffer] = []
@@ -81,11 +84,11 @@ class Writer:
 
     # --- choices ------------------------------------------------------------------------------------------------------
 
-    def pick(self, choices: Any) -> Any:
-        return self.draw(st.sampled_from(choices))
+    def pick(self, choices: Sequence[T]) -> T:
+        return choices[self.between(0, len(choices) - 1)]
 
     def chance(self, percent: int) -> bool:
-        return bool(self.draw(st.integers(0, 99)) < percent)
+        return self.between(0, 99) >= 100 - percent
 
     def fresh(self, prefix: str) -> str:
         self.count += 1
@@ -95,7 +98,7 @@ class Writer:
 
     def index(self, extent: int, depth: int = 2) -> Node:
         """Return an index in [0, extent)."""
-        simple: list[Node] = [build.index(self.draw(st.integers(0, extent - 1)))]
+        simple: list[Node] = [build.index(self.between(0, extent - 1))]
         bounded = [(name, below) for name, below in self.scope.scalars.items() if below is not None]
         for name, below in bounded:
             variable = build.var(name)
@@ -121,13 +124,12 @@ class Writer:
                 table = self.choose(tables)
                 found = build.load(build.view(table.node, self.index(table.readable, depth - 1)))
                 return found if table.root.below <= extent else build.apply("mod", found, build.index(extent))
-        chosen: Node = self.pick(simple)
-        return chosen
+        return self.pick(simple)
 
     def choose(self, buffers: list[Buffer]) -> Buffer:
         """Return a buffer to read, preferably one that nothing has read yet."""
         waiting = [buffer for buffer in buffers if any(buffer is other for other in self.unread)]
-        chosen: Buffer = self.pick(waiting) if waiting and self.chance(75) else self.pick(buffers)
+        chosen = self.pick(waiting if waiting and self.chance(75) else buffers)
         if self.chance(90):
             self.unread = [buffer for buffer in self.unread if buffer is not chosen]
         return chosen
@@ -141,11 +143,11 @@ class Writer:
 
     def number(self, depth: int = 2) -> Node:
         """Return a float64 expression."""
-        kind = self.draw(st.integers(0, 9))
+        kind = self.between(0, 9)
         if depth == 0 or kind < 3:
             floats = [name for name, below in self.scope.scalars.items() if below is None]
             integers = [name for name, below in self.scope.scalars.items() if below is not None]
-            leaf = self.draw(st.integers(0, 9))
+            leaf = self.between(0, 9)
             if floats and leaf < 2:
                 return build.var(self.pick(floats), FLOAT64)
             if integers and leaf == 2:
@@ -185,7 +187,7 @@ class Writer:
     def fill(self) -> None:
         """Write a new temporary from the front, mostly all of it and at the loop variable."""
         whole = self.declare()
-        covered = whole.size if self.chance(90) else self.draw(st.integers(1, whole.size))
+        covered = whole.size if self.chance(90) else self.between(1, whole.size)
         backwards = self.chance(5)
 
         def store(variable: str) -> list[Node]:
@@ -262,7 +264,7 @@ class Writer:
         if not tables:
             return []
         table = self.choose(tables)
-        stop = build.load(build.view(table.node, self.draw(st.integers(0, table.readable - 1))))
+        stop = build.load(build.view(table.node, self.between(0, table.readable - 1)))
         name, below = self.fresh("n"), max(table.root.below, 1)
         self.scope.scalars[name] = below
         self.scope.fixed.add(name)
@@ -303,8 +305,8 @@ class Writer:
         sources = [b for b in self.buffers if b.size > 0]
         if sources:
             source = self.pick(sources)
-            offset = self.draw(st.integers(0, source.size - 1))
-            size = self.draw(st.integers(1, source.size - offset))
+            offset = self.between(0, source.size - 1)
+            size = self.between(1, source.size - offset)
             node = build.alias(self.fresh("a"), source.node, offset, (size,))
             self.body.append(node)
             self.buffers.append(Buffer(node, source.root, source.offset + offset, size))
@@ -340,7 +342,7 @@ class Writer:
             if output:
                 taken.append(chosen.root)
             self.unread = [buffer for buffer in self.unread if buffer is not chosen]
-            start = self.draw(st.integers(0, chosen.readable - needed))
+            start = self.between(0, chosen.readable - needed)
             whole = start == 0 and self.chance(50)
             arguments.append((chosen, whole, start))
         used = [chosen.root for chosen, _, _ in arguments[len(taken) :]]
@@ -356,9 +358,9 @@ class Writer:
     # --- a procedure --------------------------------------------------------------------------------------------------
 
     def procedure(self) -> Node:
-        inputs = self.draw(st.integers(1, 3))
+        inputs = self.between(1, 3)
         counted = self.chance(80)
-        for position in range(inputs + self.draw(st.integers(1, 2))):
+        for position in range(inputs + self.between(1, 2)):
             size = self.pick(SIZES)
             integers = position < inputs and position > 0 and self.chance(25)
             node = build.param(self.fresh("x" if position < inputs else "y"), (size,), INT64 if integers else FLOAT64)
@@ -372,8 +374,8 @@ class Writer:
                 self.buffers.append(Buffer(node, Root(size, True, size), 0, size))
         steps = [self.fill] * 10 + [self.nest] * 5 + [self.call] * 3 + [self.copy, self.table, self.table]
         steps += [self.single, self.single, self.scalar, self.scalar, self.alias, self.pair]
-        for step in self.draw(st.lists(st.sampled_from(steps), min_size=2, max_size=12)):
-            step()
+        for _ in range(self.between(2, 12)):
+            self.pick(steps)()
         self.finish()
         header = {"input_count": inputs} if counted else {}
         return build.proc(self.name, self.params, self.body, header)
@@ -401,13 +403,18 @@ class Writer:
             self.body.append(self.loop(self.pick(SIZES), store, "reduce"))
 
 
-@st.composite
-def modules(draw: Draw) -> Node:
-    """A module of one to three procedures; integer inputs hold zeros and ones."""
+def module(choose: Choose) -> Node:
+    """Return a module of one to three procedures; integer inputs are meant to hold zeros."""
     procedures: list[Node] = []
-    for name in draw(st.sampled_from([["f"], ["f"], ["g", "f"], ["h", "g", "f"]])):
-        procedures.append(Writer(draw, name, list(procedures)).procedure())
+    for name in [["f"], ["f"], ["g", "f"], ["h", "g", "f"]][choose(0, 3)]:
+        procedures.append(Writer(choose, name, list(procedures)).procedure())
     return build.program(procedures)
+
+
+@st.composite
+def modules(draw: st.DrawFn) -> Node:
+    """Draw a module."""
+    return module(lambda low, high: draw(st.integers(low, high)))
 
 
 def inputs_of(module: Node) -> dict[str, list[float]]:
