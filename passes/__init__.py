@@ -3,9 +3,14 @@
 A pass finds what it works on through operator attributes; it never lists operator names.
 """
 
-from typing import Final
+from __future__ import annotations
 
-PASSES: Final[dict[str, str]] = {
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from scaly_ir.pass_manager import Pass
+
+PASSES: Final[dict[str, str | type[Pass]]] = {
     "fuse_elementwise": "scaly_ir.passes.prog.fuse_elementwise:FuseElementwise",
 }
-"""Where each pass is: ``module:class`` by name."""
+"""Where each pass is: ``module:class`` by name. Plug-ins add classes (`scaly_ir.plugins`)."""

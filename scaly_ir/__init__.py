@@ -12,12 +12,29 @@ from typing import Any, Final
 __version__ = "0.1.0"
 
 _EXPORTS: Final[dict[str, str]] = {
-    **dict.fromkeys(("parse", "render", "run_passes", "verify"), "scaly_ir.api"),
-    **dict.fromkeys(("ParseError", "PassError", "PipelineError", "ScalyError", "VerifyError"), "scaly_ir.errors"),
-    **dict.fromkeys(("CallEffectKind", "Op"), "scaly_ir.op"),
-    **dict.fromkeys(("DType", "MemRefType"), "scaly_ir.types"),
-    "Node": "scaly_ir.graph",
+    name: f"scaly_ir.{module}"
+    for module, names in {
+        "api": "parse render run_passes verify",
+        "call": "Call Symbol",
+        "effects": "CallEffectKind side_effect",
+        "errors": (
+            "LegalizeError LoweringError ParseError PassError PipelineError PluginError ScalyError "
+            "TranslateError VerifyError"
+        ),
+        "graph": "Node",
+        "graph.expression": "elementwise",
+        "namespaces": "T ops tirx",
+        "op": "Op OpAttrMap register_op_attr",
+        "plugins": "PluginRegistry load_plugins",
+        "prim": "prim register_elementwise",
+        "signature": "ArgInfo AttrSpec",
+        "targets": "target_attr",
+        "types": "DType MemRefType MissingType StringType",
+        "undo": "registry_scope",
+    }.items()
+    for name in names.split()
 }
+"""The module that each public name comes from; `prim` is one itself."""
 
 __all__ = ["__version__", *sorted(_EXPORTS)]  # noqa: PLE0604
 
@@ -26,7 +43,8 @@ def __getattr__(name: str) -> Any:
     module = _EXPORTS.get(name)
     if module is None:
         raise AttributeError(f"module 'scaly_ir' has no attribute '{name}'")
-    value = globals()[name] = getattr(import_module(module), name)
+    loaded = import_module(module)
+    value = globals()[name] = loaded if module == f"{__name__}.{name}" else getattr(loaded, name)
     return value
 
 

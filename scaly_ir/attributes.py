@@ -7,22 +7,38 @@ and ``True`` are three values, ``"host"`` and the word ``host`` are two, and flo
 
 from __future__ import annotations
 
+import re
 from array import array
 from collections.abc import Hashable, Mapping
+from functools import lru_cache
 from struct import pack
 from typing import Any, Final, NoReturn
 
-from scaly_ir.text.spelling import spell_float, spell_name, spell_string
-from scaly_ir.types import DType
+from scaly_ir.text.spelling import spell_float, spell_string
+from scaly_ir.types import DTYPES, DType
+
+_is_dotted = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*").fullmatch
 
 AttrValue = Any
 """One frozen attribute value, of a kind listed above."""
 
 
+_OTHER_WORDS: Final = frozenset({"True", "False", "None", "inf", "nan", "slice", *map(str, DTYPES)})
+
+
 class Word(str):
-    """An enumerated value that prints without quotes, as ``global`` in ``{kind=global}``."""
+    """An enumerated value that prints without quotes, as ``global`` in ``{kind=global}``.
+
+    `ValueError` for a text that would not read back as a word: no identifier, or one that means something else.
+    """
 
     __slots__ = ()
+
+    def __new__(cls, text: str) -> Word:
+        """Return the word `text`."""
+        if not (text.isascii() and text.isidentifier()) or text in _OTHER_WORDS:
+            raise ValueError(f"'{text}' is no word; an enumerated value is an identifier")
+        return super().__new__(cls, text)
 
     def __repr__(self) -> str:
         return f"Word({str(self)!r})"
@@ -140,11 +156,17 @@ def spell_value(value: AttrValue) -> str:
     if kind is slice:
         return f"slice({spell_value(value.start)}, {spell_value(value.stop)}, {spell_value(value.step)})"
     if kind is Attrs:
-        return spell_attrs(value)
+        return spell_attrs(value) or "{}"
     return str(value)
+
+
+@lru_cache(maxsize=1024)
+def _spell_key(key: str) -> str:
+    """Return a key bare when it is an identifier, or several joined by points, else quoted."""
+    return key if _is_dotted(key) else spell_string(key)
 
 
 def spell_attrs(attrs: Mapping[str, AttrValue], hide: frozenset[str] = frozenset()) -> str:
     """Return ``{key=value, ...}`` sorted by key without the keys in `hide`, or ``""`` when nothing is left."""
-    shown = [f"{spell_name(key)}={spell_value(attrs[key])}" for key in sorted(attrs) if key not in hide]
+    shown = [f"{_spell_key(key)}={spell_value(attrs[key])}" for key in sorted(attrs) if key not in hide]
     return f"{{{', '.join(shown)}}}" if shown else ""

@@ -10,31 +10,72 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Final
 
+from scaly_ir.errors import PluginError
 from scaly_ir.graph import Node
-from scaly_ir.spec import Spec
+from scaly_ir.spec import NO_SPEC, Rule, Spec, add_guest_rules, check_each_node
 from scaly_ir.text.diagnostics import Diagnostic, did_you_mean, error, note
 from scaly_ir.text.locations import Locations, Parsed
 from scaly_ir.text.source import Source, Span
 from scaly_ir.text.terminals import scan
+from scaly_ir.undo import note_undo
+
+
+def _no_text(source: Source) -> Parsed:
+    """Read the text of a dialect that has none: its operations stand in the functions of other dialects."""
+    for lexeme in scan(source.text):
+        if lexeme.kind == "NAME":
+            name = lexeme.text.partition(".")[0]
+            message = f"dialect '{name}' has no text of its own; its operations stand in functions of other dialects"
+            return _refused(message, Span(source, lexeme.start, lexeme.end), "dialect-text")
+    raise AssertionError("a dialect is chosen by the first operation of a text")
+
+
+def _no_print(root: Node) -> str:
+    raise TypeError(f"'{root.op.name}' has no text of its own")
 
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """A dialect: how its text is read and printed and what its verifier checks."""
+    """A dialect: how its text is read and printed and what its verifier checks.
+
+    One that is made of operator applications alone needs no text: they stand in the functions of other dialects, whose
+    verifiers then check the rules in `verify` (of single nodes) as well. One with a text of its own has a `spec`, or
+    rules in `verify` that are checked for each of its nodes.
+    """
 
     name: str
-    read: Callable[[Source], Parsed]
-    render: Callable[[Node], str]
-    spec: Spec
+    read: Callable[[Source], Parsed] = _no_text
+    render: Callable[[Node], str] = _no_print
+    spec: Spec = NO_SPEC
+    op_prefix: str = ""
+    """How the names of its operators begin; the dialect's own name when empty."""
+    verify: tuple[Rule, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "op_prefix", self.op_prefix or self.name)
+        object.__setattr__(self, "verify", tuple(self.verify))
+        if self.spec is NO_SPEC and self.verify:
+            object.__setattr__(self, "spec", Spec(f"verify_{self.name}", self.verify, check_each_node))
 
 
 _BUILT_IN: Final = {"prog": "scaly_ir.dialects.prog.dialect:DIALECT"}
 _LOADED: Final[dict[str, Dialect]] = {}
+"""By the prefix of its operators."""
 
 
 def dialect_names() -> list[str]:
     """Return the names of all dialects, sorted."""
-    return sorted(_BUILT_IN)
+    return sorted({*_BUILT_IN, *[dialect.name for dialect in _LOADED.values()]})
+
+
+def add_dialect(dialect: Dialect) -> None:
+    """Add a dialect that does not come with the project; `PluginError` when its name or prefix is taken."""
+    if dialect.name in dialect_names() or dialect.op_prefix in (*_BUILT_IN, *_LOADED):
+        raise PluginError(f"dialect '{dialect.name}' exists already")
+    _LOADED[dialect.op_prefix] = dialect
+    note_undo(lambda: _LOADED.pop(dialect.op_prefix))
+    if dialect.read is _no_text:
+        add_guest_rules(dialect.op_prefix, dialect.verify)
 
 
 def load_dialect(name: str) -> Dialect:
@@ -56,34 +97,32 @@ def parse_source(source: Source) -> Parsed:
     for lexeme in scan(source.text):
         if lexeme.kind == "NAME":
             name = lexeme.text.partition(".")[0]
-            if name in _BUILT_IN:
+            if name in _BUILT_IN or name in _LOADED:
                 return load_dialect(name).read(source)
             span = Span(source, lexeme.start, lexeme.start + len(name))
-            message = f"unknown dialect '{name}'{did_you_mean(name, dialect_names())}"
-            return Parsed(
-                None, Locations(source, (), (), False, lambda *_: ()), (error(message, span, "unknown-dialect"),)
-            )
+            return _refused(f"unknown dialect '{name}'{did_you_mean(name, dialect_names())}", span, "unknown-dialect")
     return load_dialect("prog").read(source)
 
 
-def verify_parsed(root: Node, locations: Locations | None) -> list[Diagnostic]:
-    """Return the rules that `root` breaks, as diagnostics in program order; located when it came from a file.
+def _refused(message: str, span: Span, code: str) -> Parsed:
+    return Parsed(None, Locations(span.source, (), (), False, lambda *_: ()), (error(message, span, code),))
 
-    Of several at one place, the first one is kept.
+
+def verify_parsed(root: Node, locations: Locations | None) -> list[Diagnostic]:
+    """Return every rule that `root` breaks, as diagnostics in program order; located when it came from a file.
+
+    Of several violations at one place the first is reported: the others mostly follow from it.
     """
     found = []
-    places: set[tuple[int, int]] = set()
+    places = set()
     for violation in dialect_of(root).spec.check(root):
         span = None
         notes = []
         if locations is not None:
-            span = locations.node(violation.statement, violation.statement_node, violation.node, violation.part)
-            if (span.start, span.end) in places:
+            span = locations.span(violation.place)
+            if span.start in places:
                 continue
-            places.add((span.start, span.end))
-            for further in violation.notes:
-                at = locations.node(further.statement, further.statement_node, further.node, "name")
-                notes.append(note(further.text, at))
-        message = f"'{violation.operation}': {violation.reason} [{violation.rule}]"
-        found.append(error(message, span, violation.rule, notes))
+            places.add(span.start)
+            notes = [note(text, locations.span(place)) for text, place in violation.notes]
+        found.append(error(violation.message, span, violation.rule, notes))
     return found

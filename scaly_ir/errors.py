@@ -40,6 +40,40 @@ class VerifyError(ScalyError, ValueError):
         self.reason = reason
 
 
+class SerializeError(ScalyError, ValueError):
+    """Bytes are no stored graph, or name an operator or type that is not known."""
+
+
+class RewriteError(ScalyError, ValueError):
+    """A rewrite to a fixed point does not end.
+
+    `kind` is ``cycle``, ``stack_limit`` or ``self_dependence``, `node` the node to blame and `rule` the rule that was
+    applied to it, as messages name it.
+    """
+
+    def __init__(self, message: str, *, kind: str, node: Node, rule: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.node = node
+        self.rule = rule
+
+
+class LegalizeError(ScalyError, RuntimeError):
+    """A rule that rewrites a call for a target changes its type, does not converge or cannot be applied where it is."""
+
+
+class LoweringError(ScalyError, RuntimeError):
+    """A program cannot be lowered to the wanted form."""
+
+
+class TranslateError(ScalyError, RuntimeError):
+    """A program cannot be translated, as when nobody says how an operator is spelled in C."""
+
+
+class PluginError(ScalyError, RuntimeError):
+    """A plug-in cannot be loaded, or registers what exists already."""
+
+
 class PassError(ScalyError, RuntimeError):
     """A pass could not do its work, or left invalid IR; `pass_name` names it."""
 

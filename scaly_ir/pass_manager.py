@@ -6,8 +6,8 @@ given when it changes nothing. The manager knows no pass: it is given a registry
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields, make_dataclass
 from importlib import import_module
 from typing import Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 
@@ -23,8 +23,8 @@ class Pass:
 
     name: ClassVar[str] = ""
     summary: ClassVar[str] = ""
-    dialects: ClassVar[frozenset[str]] = frozenset()
-    """The dialects whose modules the pass takes."""
+    dialects: ClassVar[frozenset[str] | None] = frozenset()
+    """The dialects whose modules the pass takes; None for any."""
     scope: ClassVar[Literal["module", "func"]] = "module"
 
     def run(self, root: Node) -> Node:
@@ -32,15 +32,40 @@ class Pass:
         raise AssertionError(f"pass '{self.name}' defines no run")
 
 
-Registry = Mapping[str, str]
-"""From the name of a pass to ``module:class``."""
+Registry = Mapping[str, str | type[Pass]]
+"""From the name of a pass to ``module:class``, or to the class itself for one that a plug-in added."""
 
 
 def load_pass(registry: Registry, name: str) -> type[Pass]:
     """Return the class of a pass; `KeyError` for an unknown name."""
-    module, _, attribute = registry[name].partition(":")
+    entry = registry[name]
+    if not isinstance(entry, str):
+        return entry
+    module, _, attribute = entry.partition(":")
     found: type[Pass] = getattr(import_module(module), attribute)
     return found
+
+
+def function_pass(
+    name: str, function: Callable[..., Node], dialects: Iterable[str] | None, options: Mapping[str, Any]
+) -> type[Pass]:
+    """Return the pass that calls ``function(root, **options)``.
+
+    `options` gives the default of each option, or its type when there is none; `dialects` None stands for any.
+    """
+
+    def run(self: Pass, root: Node) -> Node:
+        return function(root, **{field.name: getattr(self, field.name) for field in fields(self)})
+
+    required = [(key, kind) for key, kind in options.items() if isinstance(kind, type)]
+    optional = [(key, type(value), value) for key, value in options.items() if not isinstance(value, type)]
+    body = {
+        "name": name,
+        "summary": (function.__doc__ or "").strip().partition("\n")[0].rstrip("."),
+        "dialects": None if dialects is None else frozenset(dialects),
+        "run": run,
+    }
+    return make_dataclass(name, [*required, *optional], bases=(Pass,), namespace=body, frozen=True)
 
 
 def build_pipeline(text: str, registry: Registry) -> list[Pass]:
@@ -64,6 +89,10 @@ def _build(item: Item, text: str, registry: Registry) -> Pass:
             message = f"pass '{name}' has no option '{option.key}'{hint}"
             raise PipelineError(message, text=text, start=option.start, end=option.end)
         values[key] = _convert(option, known[key], f"option '{key}' of pass '{name}'", text)
+    for field in fields(cls):
+        if field.name not in values and field.default is MISSING and field.default_factory is MISSING:
+            message = f"pass '{name}' needs its option '{field.name}'"
+            raise PipelineError(message, text=text, start=item.start, end=item.end)
     return cls(**values)
 
 
@@ -115,7 +144,7 @@ def run_pipeline(root: Node, passes: Sequence[Pass], after: BeforeAfter | None =
     `PassError` when a pass is not for this dialect or returns no node; errors of the pass itself propagate.
     """
     for number, step in enumerate(passes, start=1):
-        if root.op.dialect not in step.dialects:
+        if step.dialects is not None and root.op.dialect not in step.dialects:
             takes = ", ".join([f"'{name}'" for name in sorted(step.dialects)])
             message = f"pass '{step.name}' takes a module of dialect {takes}, not of '{root.op.dialect}'"
             raise PassError(message, pass_name=step.name)

@@ -10,38 +10,32 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from scaly_ir.attributes import spell_value
+from scaly_ir.attributes import Word, spell_value
 from scaly_ir.errors import VerifyError
-from scaly_ir.graph import Node
-from scaly_ir.op import AttrSpec, Op
+from scaly_ir.graph import Node, preorder
+from scaly_ir.op import Op
+from scaly_ir.signature import AttrSpec
 from scaly_ir.text.diagnostics import did_you_mean
-
-
-class Note(NamedTuple):
-    """A further place that explains a fault: a text, and a node in a statement, numbered in program order."""
-
-    text: str
-    statement: int
-    statement_node: Node
-    node: Node
+from scaly_ir.text.locations import Part, Place
+from scaly_ir.undo import note_undo
 
 
 class Fault(NamedTuple):
     """What a rule found wrong.
 
-    `node` is the node to blame when it is not the one that was checked, and `part` what of it: ``"name"``, the key of an
-    attribute, the bound of a loop, or nothing for all of it. `notes` are further places.
+    `node` is the node to blame when it is not the one that was checked, and `part` what of it. `notes` are further
+    places and what to say of them.
     """
 
     reason: str
     node: Node | None = None
-    part: str = ""
-    notes: tuple[Note, ...] = ()
+    part: Part = ""
+    notes: tuple[tuple[str, Place], ...] = ()
 
 
 Faults = Iterable[str | Fault]
 
-NO_FAULTS: Final[Faults] = ()
+NO_FAULTS: Final = ()
 """What a rule returns when nothing is wrong; any other empty iterable does as well."""
 
 
@@ -51,12 +45,14 @@ class Rule:
 
     `check(node)` yields what is wrong with a node on its own; with `context` it is ``check(node, context)``, where the
     context is what the dialect's walk keeps. `ops` are the operators it applies to, a test for them, or None for all.
+    `fragments` tells that a rule in context holds without declarations as well.
     """
 
     name: str
     check: Callable[..., Faults]
     ops: frozenset[Op] | Callable[[Op], bool] | None = None
     context: bool = False
+    fragments: bool = False
 
     def applies_to(self, op: Op) -> bool:
         """Tell whether the rule is about nodes of `op`."""
@@ -72,9 +68,9 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """One broken rule: the node, what is wrong, and the statement it stands in (numbered in program order from 0).
+    """One broken rule: the node to blame, what is wrong, and where.
 
-    `operation` is the name of the operation that the text shows for the node: its own, or that of what it is part of.
+    `label` says which node it is, `operation` which operation of the text it belongs to.
     """
 
     rule: str
@@ -82,10 +78,13 @@ class Violation:
     reason: str
     label: str
     operation: str
-    statement: int
-    statement_node: Node
-    part: str = ""
-    notes: tuple[Note, ...] = ()
+    place: Place
+    notes: tuple[tuple[str, Place], ...] = ()
+
+    @property
+    def message(self) -> str:
+        """What a tool says: the operation, what is wrong, and the rule."""
+        return f"'{self.operation}': {self.reason} [{self.rule}]"
 
 
 Named = tuple[str, Callable[..., Faults]]
@@ -102,15 +101,19 @@ class Spec:
         self.title = title
         self.rules = tuple(rules)
         self._walk = walk
-        self._by_op: dict[Op, tuple[list[Named], list[Named]]] = {}
+        self._by_op: dict[Op, tuple[list[Named], list[Named], list[Named]]] = {}
 
-    def rules_of(self, op: Op) -> tuple[list[Named], list[Named]]:
-        """Return the rules of `op` for a node alone and those that need its context: each a name and a check."""
+    def rules_of(self, op: Op) -> tuple[list[Named], list[Named], list[Named]]:
+        """Return the rules of `op`, each a name and a check: for a node alone, in context, and in that of a fragment."""
         known = self._by_op.get(op)
         if known is None:
-            applying = [rule for rule in self.rules if rule.applies_to(op)]
-            alone = [(rule.name, rule.check) for rule in applying if not rule.context]
-            known = self._by_op[op] = (alone, [(rule.name, rule.check) for rule in applying if rule.context])
+            applying = [rule for rule in (*self.rules, *_GUEST_RULES.get(op.dialect, ())) if rule.applies_to(op)]
+            placed = [rule for rule in applying if rule.context]
+            known = self._by_op[op] = (
+                [(rule.name, rule.check) for rule in applying if not rule.context],
+                [(rule.name, rule.check) for rule in placed],
+                [(rule.name, rule.check) for rule in placed if rule.fragments],
+            )
         return known
 
     def check(self, root: Node) -> Iterator[Violation]:
@@ -129,25 +132,43 @@ class Spec:
         return VerifyError(message, node=node, rule=rule, reason=reason)
 
 
+_GUEST_RULES: Final[dict[str, tuple[Rule, ...]]] = {}
+
+
+def add_guest_rules(prefix: str, rules: tuple[Rule, ...]) -> None:
+    """Have every dialect check `rules`, of single nodes, on operators of a dialect without a text of its own."""
+    _GUEST_RULES[prefix] = rules
+    note_undo(lambda: _GUEST_RULES.pop(prefix))
+
+
+def check_each_node(spec: Spec, root: Node) -> Iterator[Violation]:
+    """Check every node on its own, users before operands: the walk of a dialect that brings rules alone."""
+    for number, node in enumerate(preorder(root)):
+        for name, check in spec.rules_of(node.op)[0]:
+            for fault in check(node):
+                reason, blamed, part, notes = Fault(fault) if isinstance(fault, str) else fault
+                place = Place(0, root, node if blamed is None else blamed, part)
+                yield Violation(name, place.node, reason, f"#{number}", place.node.op.name, place, notes)
+
+
+NO_SPEC: Final = Spec("verify", (), check_each_node)
+
 _FITTING: set[tuple[Any, ...]] = set()
 """Operators with attribute names and kinds of values that fit, where kinds are all that matters."""
 
 
-def attribute_faults(node: Node) -> list[Fault]:
+def attribute_faults(node: Node) -> Sequence[Fault]:
     """Return what is wrong with a node's attributes by its operator's declaration: unknown, missing, a wrong kind."""
     attrs, specs = node.attrs, node.op.attr_specs
     if specs is None:
-        return []
+        return ()
     shape = (node.op, *attrs, *map(type, attrs.values()))
     if shape in _FITTING:
-        return []
+        return ()
     faults = list(_attribute_faults(node, specs))
-    if not faults and not any([specs[key].choices or specs[key].words.endswith(_COUNTED) for key in attrs]):
+    if not faults and all([specs[key].by_kind for key in attrs]):
         _FITTING.add(shape)
     return faults
-
-
-_COUNTED = "at least 0"
 
 
 def _attribute_faults(node: Node, specs: Mapping[str, AttrSpec]) -> Iterator[Fault]:
@@ -155,29 +176,27 @@ def _attribute_faults(node: Node, specs: Mapping[str, AttrSpec]) -> Iterator[Fau
         spec = specs.get(key)
         if spec is None:
             hint = did_you_mean(key, [name for name, known in specs.items() if known.printed])
-            yield Fault(f"attribute {key} is unknown{hint}", part=key)
-        elif type(value) not in spec.kinds or (spec.choices and value not in spec.choices):
-            yield Fault(f"attribute {key} is {_shown(value)}, expected {spec.words}", part=key)
-        elif spec.words.endswith(_COUNTED) and value < 0:
-            yield Fault(f"attribute {key} is {value}, expected {spec.words}", part=key)
+            yield Fault(f"attribute '{key}' is unknown{hint}", part=key)
+        elif not spec.fits(value):
+            reason = f"attribute '{key}' is {shown_value(value)}, expected {spec.words}{_meant(value, spec)}"
+            yield Fault(reason, part=key)
     for key, spec in specs.items():
         if spec.required and key not in node.attrs:
-            yield Fault(f"attribute {key} is missing", part=key)
+            yield Fault(f"attribute '{key}' is missing")
 
 
-def _shown(value: Any) -> str:
-    text = spell_value(value)
+def _meant(value: Any, spec: AttrSpec) -> str:
+    """Return the end of a message that suggests one of an attribute's choices, or an empty string."""
+    if type(value) in spec.kinds:
+        return did_you_mean(str(value), map(str, spec.choices))
+    if not isinstance(value, str) or value not in spec.choices:
+        return ""
+    return "; write it without quotes" if type(value) is str else "; write it in quotes"
+
+
+def shown_value(value: Any) -> str:
+    """Return an attribute's value as a message shows it: as it is spelled, cut off when it is long, words in quotes."""
+    if type(value) is int and value.bit_length() > 400:
+        return f"an integer of {value.bit_length()} bits"
+    text = f"'{value}'" if type(value) is Word else spell_value(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
-
-
-def op_arity_faults(node: Node) -> Iterator[str]:
-    """Yield what is wrong with the number of operands of a node, by its operator's signature."""
-    wanted = node.op.args_info
-    if wanted is None:
-        return
-    count = len(wanted)
-    given = len(node.args)
-    if node.op.var_args_info is None and given != count:
-        yield f"expects {count} argument{'s' if count != 1 else ''}, got {given}"
-    elif given < count:
-        yield f"expects at least {count} argument{'s' if count != 1 else ''}, got {given}"

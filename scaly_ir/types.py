@@ -7,7 +7,7 @@ knows no dialect and no operator.
 from __future__ import annotations
 
 import math
-from typing import Any, Final, Literal, NoReturn
+from typing import Any, ClassVar, Final, Literal, NoReturn, Self
 
 Kind = Literal["bool", "int", "float"]
 
@@ -155,3 +155,57 @@ class MemRefType:
 
 _MEMREFS: dict[tuple[tuple[int, ...], DType, str], MemRefType] = {}
 _READ_MEMREFS: dict[str, MemRefType] = {}
+
+
+class _Singleton:
+    """A type without parameters: one object for each class, spelled as `text` says."""
+
+    __slots__ = ()
+
+    text: ClassVar[str]
+
+    def __new__(cls) -> Self:
+        """Return the one object."""
+        known: Self = _SINGLETONS.setdefault(cls, object.__new__(cls))
+        return known
+
+    def __reduce__(self) -> tuple[type[Self], tuple[()]]:
+        return type(self), ()
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+_SINGLETONS: dict[type[_Singleton], Any] = {}
+
+
+class StringType(_Singleton):
+    """The type of a string operand."""
+
+    __slots__ = ()
+    text = "string"
+
+
+class MissingType(_Singleton):
+    """The type of a call whose operator has no type rule: nobody knows it yet. Verified IR has none."""
+
+    __slots__ = ()
+    text = "!missing"
+
+
+STRING: Final = StringType()
+MISSING: Final = MissingType()
+
+
+def is_type(value: object) -> bool:
+    """Tell whether `value` may be the type of a node: an element type, or what has one, or one of the types above."""
+    return isinstance(value, DType | _Singleton) or (hasattr(value, "dtype") and not isinstance(value, type))
+
+
+def read_type(value: Any) -> Any:
+    """Return a type, given as one or by the name of an element type; `ValueError` for a name, `TypeError` else."""
+    if type(value) is str:
+        return DType(value)
+    if not is_type(value):
+        raise TypeError(f"expected a type or the name of one, got {value!r}")
+    return value

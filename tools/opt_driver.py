@@ -114,7 +114,7 @@ class Driver:
     def _invalid(self, violation: Violation, after: str) -> Diagnostic:
         """Return the error for what a pass left: with the operation as it is now, if it can be printed at all."""
         notes = []
-        statement = violation.statement_node
+        statement = violation.place.statement
         try:
             lines = dialect_of(statement).render(statement).splitlines()
         except Exception:  # a printer may rely on what the verifier would have checked
@@ -124,8 +124,7 @@ class Driver:
             notes.append(note("the operation is now\n" + "\n".join([f"  {line}" for line in shown])))
         if not self._verify_each and len(self._passes) > 1:
             notes.append(note("only the final result was verified; --verify-each finds the pass to blame"))
-        what = f"'{violation.node.op.name}': {violation.reason} [{violation.rule}]"
-        return error(f"IR is invalid after {after}: {what}", code=violation.rule, notes=notes)
+        return error(f"IR is invalid after {after}: {violation.message}", code=violation.rule, notes=notes)
 
 
 def described(failure: BaseException) -> str:

@@ -13,6 +13,7 @@ _ADD: Final = Op.get("prog.add")
 _SUB: Final = Op.get("prog.sub")
 _MUL: Final = Op.get("prog.mul")
 _NEG: Final = Op.get("prog.neg")
+_BINARY: Final = frozenset({_ADD, _SUB, _MUL})
 _STEPS: Final = 10_000
 """Expressions that need more steps count as not affine: shared operands could make them exponential."""
 
@@ -35,24 +36,31 @@ def affine(index: Node) -> Affine | None:
         if steps > _STEPS:
             return None
         node, factor = pending.pop()
-        op = node.op
+        op, args = node.op, node.args
         if op is ops.CONST_INT:
-            constant += factor * node.attrs["value"]
+            value = node.attrs.get("value")
+            if type(value) is not int:
+                return None
+            constant += factor * value
         elif op is ops.VAR:
-            name = node.attrs["name"]
+            name = node.attrs.get("name")
+            if type(name) is not str:
+                return None
             coefficients[name] = coefficients.get(name, 0) + factor
-        elif op is _ADD:
-            pending.extend([(node.args[0], factor), (node.args[1], factor)])
-        elif op is _SUB:
-            pending.extend([(node.args[0], factor), (node.args[1], -factor)])
-        elif op is _NEG:
-            pending.append((node.args[0], -factor))
-        elif op is _MUL and node.args[0].op is ops.CONST_INT:
-            pending.append((node.args[1], factor * node.args[0].attrs["value"]))
-        elif op is _MUL and node.args[1].op is ops.CONST_INT:
-            pending.append((node.args[0], factor * node.args[1].attrs["value"]))
-        else:
+        elif op is _NEG and len(args) == 1:
+            pending.append((args[0], -factor))
+        elif op not in _BINARY or len(args) != 2:
             return None
+        elif op is not _MUL:
+            pending.extend([(args[0], factor), (args[1], factor if op is _ADD else -factor)])
+        else:
+            constants = [arg.attrs.get("value") if arg.op is ops.CONST_INT else None for arg in args]
+            if type(constants[0]) is int:
+                pending.append((args[1], factor * constants[0]))
+            elif type(constants[1]) is int:
+                pending.append((args[0], factor * constants[1]))
+            else:
+                return None
     return Affine(constant, {name: factor for name, factor in coefficients.items() if factor})
 
 
@@ -60,14 +68,16 @@ def loop_values(domain: Node) -> range | None:
     """Return the values a loop variable takes, or None when the bounds are not constants with a positive step."""
     if len(domain.args) != 3 or any([bound.op is not ops.CONST_INT for bound in domain.args]):
         return None
-    start, stop, step = [bound.attrs["value"] for bound in domain.args]
-    return range(start, stop, step) if step > 0 else None
+    values = [bound.attrs.get("value", "") for bound in domain.args]
+    return range(*values) if {type(value) for value in values} == {int} and values[2] > 0 else None
 
 
 def trip_count(domain: Node) -> int | None:
     """Return how often a loop runs, or None when that is not known."""
     values = loop_values(domain)
-    return None if values is None else len(values)
+    if not values:  # the length of a range may be more than `len` can tell
+        return None if values is None else 0
+    return (values[-1] - values[0]) // values.step + 1
 
 
 def extremes(form: Affine, values: dict[str, range]) -> tuple[int, int] | None:

@@ -13,9 +13,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from scaly_ir.attributes import NO_ATTRS, Attrs, AttrValue, Word, named
+from scaly_ir.call import signature_faults
 from scaly_ir.dialects.prog import build, ops
 from scaly_ir.graph import Node, intern_node
 from scaly_ir.op import Op
+from scaly_ir.op_rules import raised
 from scaly_ir.text.diagnostics import did_you_mean
 from scaly_ir.text.spelling import LiteralError, read_float, read_int
 from scaly_ir.types import BOOL, FLOAT64, INT64, DType, MemRefType
@@ -157,7 +159,6 @@ class Assembler:
 
     def apply(self, op: Op, items: Sequence[Item], at: At = None) -> Item:
         """Return a shared scalar operator applied to operands; ``cast`` goes through `cast`."""
-        assert op.args_info is not None
         if len(items) != len(op.args_info):
             wanted = f"{len(op.args_info)} operand{'s' if len(op.args_info) != 1 else ''}"
             self.fail(f"'{op.name}' takes {wanted}, found {len(items)}", at, "arity")
@@ -202,32 +203,36 @@ class Assembler:
         except AttributeError:
             self.fail(f"unknown operation '{name}'{did_you_mean(name, Op.list_op_names())}", at, "unknown-op")
             return self.unknown(at)
-        if op.get_attr("TStructural", False) or "prog" not in op.get_attr("TDialects", ("prog",)):
+        if op.get_attr("TStructural") or not op.is_expression or not op.allowed_in("prog"):
             self.fail(f"operation '{name}' is not allowed in dialect 'prog'", at, "op-dialect")
             return self.unknown(at)
         operands = [
             item if type(item) is Node else self.typed(item, self._undecided(name, (item,), at)) for item in items
         ]
-        if dtype is None:
-            dtype = self._inferred(op, tuple(operands), attrs, at)
         node = intern_node(op, tuple(operands), attrs, dtype)
+        if dtype is None:
+            inferred = self._inferred(node, at)
+            if inferred is None:
+                return self.unknown(at)
+            node = intern_node(op, node.args, attrs, inferred)
         if self.mark is not None:
             self.mark(node, at, "")
         return node
 
-    def _inferred(self, op: Op, operands: tuple[Node, ...], attrs: Attrs, at: At) -> Any:
-        fixed = op.get_attr("TFixedReturnType")
-        if fixed is not None:
-            return fixed
-        infer = op.get_attr("FInferType")
-        if infer is None:
-            self.fail(f"'{op.name}' has no rule for its result type; write ({op.name}(...) : dtype)", at, "op-type")
-            return FLOAT64
+    def _inferred(self, call: Node, at: At) -> Any:
+        """Return the type that the rule of an operator gives; None after a message. The signature is checked first."""
+        op = call.op
+        for fault in signature_faults(call):
+            self.fail(f"'{op.name}': {fault.reason} [op-arity]", at, "op-arity")
+            return None
         try:
-            return infer(intern_node(op, operands, attrs, None))
+            inferred = op.result_type(call)
         except Exception as error:  # a rule of a third party: whatever it raises is the user's to see
-            self.fail(f"'{op.name}': FInferType raised {type(error).__name__}: {error}", at, "op-type")
-            return FLOAT64
+            self.fail(f"'{op.name}': {raised('FInferType', error)} [op-type]", at, "op-type")
+            return None
+        if inferred is None:
+            self.fail(f"'{op.name}' has no rule for its result type; write ({op.name}(...) : dtype)", at, "op-type")
+        return inferred
 
     def unknown(self, at: At = None) -> Untyped:
         """Return a stand-in for a scalar that could not be read: it fits everywhere and causes no further message."""
@@ -425,6 +430,9 @@ def syntax_attrs(op: Op, attrs: Mapping[str, AttrValue]) -> str | None:
     return None
 
 
+_CONSTANTS: Final[dict[str, AttrValue]] = {"True": True, "False": False, "None": None}
+
+
 def word_or_constant(text: str) -> AttrValue:
     """Return the value of a bare token in an attribute: True, False, None or a word."""
-    return {"True": True, "False": False, "None": None}.get(text, Word(text))
+    return _CONSTANTS[text] if text in _CONSTANTS else Word(text)

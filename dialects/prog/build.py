@@ -14,6 +14,7 @@ from typing import Any
 from scaly_ir.attributes import NO_ATTRS, Attrs, AttrValue, Word, named
 from scaly_ir.dialects.prog import ops
 from scaly_ir.graph import Node, intern_node
+from scaly_ir.graph.expression import Arithmetic, declare_arithmetic
 from scaly_ir.op import Op
 from scaly_ir.text.spelling import round_float
 from scaly_ir.types import BOOL, FLOAT64, INT64, DType, int_range
@@ -46,9 +47,9 @@ def apply(name: str, *operands: Node) -> Node:
     typing = op.get_attr("TScalarTyping")
     if typing is None or typing == "cast":
         raise TypeError(f"'{op.name}' is no scalar operator with a derived type")
-    assert op.args_info is not None
-    if len(operands) != len(op.args_info):
-        raise TypeError(f"'{op.name}' takes {len(op.args_info)} operands, got {len(operands)}")
+    wrong_count = op.count_fault(len(operands))
+    if wrong_count is not None:
+        raise TypeError(f"'{op.name}' {wrong_count}")
     typed = operands[1:] if typing == "select" else operands
     if typing == "select" and operands[0].type is not BOOL:
         raise TypeError(f"the condition of 'prog.select' is {operands[0].type}, not bool")
@@ -66,6 +67,14 @@ def cast(operand: Node, dtype: DType) -> Node:
     if dtype is BOOL:
         raise TypeError("a conversion to bool is written ne(x, 0)")
     return intern_node(Op.get("prog.cast"), (operand,), NO_ATTRS, dtype)
+
+
+def convert(operand: Node, dtype: DType) -> Node:
+    """Convert a scalar to any type, to bool by a comparison."""
+    return apply("ne", operand, const(0, operand.type)) if dtype is BOOL else cast(operand, dtype)
+
+
+declare_arithmetic("prog", Arithmetic(const, apply, convert))
 
 
 def view(buffer: Node | str, at: Node | int, dtype: DType | None = None) -> Node:

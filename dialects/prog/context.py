@@ -5,23 +5,37 @@ The verifier's walk keeps a `Context` up to date; the rules that depend on a pla
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, Final, NamedTuple
 
 from scaly_ir.dialects.prog import ops
 from scaly_ir.dialects.prog.affine import Affine, extremes, loop_values
 from scaly_ir.graph import Node
-from scaly_ir.spec import Note
-from scaly_ir.types import INT64, DType
+from scaly_ir.spec import Fault
+from scaly_ir.text.diagnostics import did_you_mean
+from scaly_ir.text.locations import Part, Place
+from scaly_ir.text.spelling import spell_name
+from scaly_ir.types import INT64, DType, int_range
+
+Notes = tuple[tuple[str, Place], ...]
+
+_SUGGEST_AMONG: Final = 2000
+"""With more names in scope than that, no similar one is looked for."""
+_SUGGESTIONS: Final = 100
+"""So often a similar name is looked for: nobody reads more, and it would take long."""
 
 
 class Declaration(NamedTuple):
-    """What a name stands for: a ``buffer``, a ``loop variable`` or a ``scalar``."""
+    """What a name stands for: a ``buffer``, a ``loop variable`` or a ``scalar``; with an empty kind, nobody knows.
+
+    The latter is a name with a faulty declaration: what uses it is not checked, so that one mistake gives one message.
+    """
 
     kind: str
     dtype: DType
     node: Node
-    statement: int
-    statement_node: Node
+    place: Place
+    size: int | None = None
+    """The number of elements of a buffer, or None when its shape is wrong."""
 
 
 class Storage(NamedTuple):
@@ -32,6 +46,16 @@ class Storage(NamedTuple):
     writable: bool
 
 
+class _Scope(NamedTuple):
+    """One open body: its number, what the names it declares stood for before, and the variable with known values."""
+
+    number: int
+    before: list[tuple[str, Declaration | None]]
+    variable: str | None
+    unknown: int
+    """1 for the body of a loop of which nobody knows whether it runs."""
+
+
 class Context:
     """What is known at one place of a program: names, enclosing loops, procedures."""
 
@@ -39,115 +63,150 @@ class Context:
         self.fragment = root.op not in (ops.PROGRAM, ops.PROC)
         self.complete = root.op is ops.PROGRAM and not root.attrs.get("bare")
         procs = root.args if root.op is ops.PROGRAM else (root,) if root.op is ops.PROC else ()
-        self.all_procs = frozenset([proc.attrs.get("name") for proc in procs if proc.op is ops.PROC])
-        self.procs: dict[str, tuple[Node, int]] = {}
+        self.all_procs = frozenset([name for proc in procs if type(name := proc.attrs.get("name")) is str])
+        self.procs: dict[str, tuple[Node, Place]] = {}
+        """The procedures that are complete."""
         self.statement = -1
+        """The number of the current statement in program order."""
         self.in_proc = -1
-        self.proc_statement = -1
+        """The same, counted from the first one of the procedure."""
         self.proc: Node | None = None
+        self.proc_place: Place
+        self.in_header = False
+        """Whether the parameters of `proc` are being declared."""
         self.names: dict[str, Declaration] = {}
         self.storage: dict[str, Storage] = {}
-        self._sizes: dict[str, int] = {}
         self.windows: list[tuple[int, int, str]] = []
-        self.callee_needs: int | None = 0
-        """The largest workspace that the callees so far say they need; None when one does not say."""
-        self.loops: list[Node] = []
-        self._known: list[str | None] = []
-        """The variable of each loop around, where its values are known."""
+        self.loops: list[Place] = []
+        """The enclosing loops: where the variable of each is declared, outermost first."""
         self.values: dict[str, range] = {}
         self.unknown_loops = 0
-        self._undo: list[list[tuple[str, Declaration | None]]] = []
         self.scope = 0
         """The number of the innermost scope; every scope of a program has its own."""
         self.open_scopes = {0}
-        self._scopes = [0]
+        self._scopes = [_Scope(0, [], None, 0)]
         self._scope_count = 0
+        self._ended: dict[str, Declaration] = {}
+        self._suggestions = _SUGGESTIONS
 
     def enter_proc(self, proc: Node) -> None:
         """Begin a procedure: nothing is declared."""
         self.proc = proc
+        self.proc_place = Place(self.statement, proc, proc, "name")
         self.in_proc = -1
-        self.proc_statement = self.statement
         self.names = {}
         self.storage = {}
-        self._sizes = {}
         self.windows = []
-        self.callee_needs = 0
-        self._open_scope()
+        self._ended = {}
+        self._open_scope(None, 0)
 
     def enter_loop(self, loop: Node) -> None:
         """Begin the body of a loop."""
-        self.loops.append(loop)
-        self._open_scope()
         domain = loop.args[0] if loop.args else loop
-        name = domain.attrs.get("name")
-        if domain.op is not ops.RANGE or type(name) is not str:
-            name = None
-        values = None if name is None else loop_values(domain)
-        if name is not None and values:
+        name = domain.attrs.get("name") if domain.op is ops.RANGE else None
+        place = Place(self.statement, loop, domain, "name")
+        self.loops.append(place)
+        values = loop_values(domain) if domain.op is ops.RANGE else None
+        known = type(name) is str and name not in self.names
+        self._open_scope(name if known and values else None, 0 if values else 1)
+        if type(name) is not str:
+            return
+        if known and values:
             self.values[name] = values
-            self._known.append(name)
-        else:
-            self.unknown_loops += 1
-            self._known.append(None)
-        if name is not None and name not in self.names:
-            self.declare(name, Declaration("loop variable", INT64, domain, self.statement, loop))
+        self.declare(name, Declaration("loop variable", INT64, domain, place))
 
     def leave(self) -> None:
         """End a loop or procedure: what it declared goes out of scope."""
-        for name, previous in reversed(self._undo.pop()):
+        scope = self._scopes.pop()
+        for name, previous in reversed(scope.before):
             if previous is None:
-                del self.names[name]
+                self._ended[name] = self.names.pop(name)
             else:
                 self.names[name] = previous
-        self.open_scopes.discard(self._scopes.pop())
-        self.scope = self._scopes[-1]
+        self.open_scopes.discard(scope.number)
+        self.scope = self._scopes[-1].number
         if self.loops:
             self.loops.pop()
-            known = self._known.pop()
-            if known is None:
-                self.unknown_loops -= 1
-            else:
-                self.values.pop(known, None)
+            self.unknown_loops -= scope.unknown
+            if scope.variable is not None:
+                del self.values[scope.variable]
         else:
             self.proc = None
 
-    def _open_scope(self) -> None:
-        self._undo.append([])
+    def _open_scope(self, variable: str | None, unknown: int) -> None:
         self._scope_count += 1
         self.scope = self._scope_count
-        self._scopes.append(self.scope)
+        self._scopes.append(_Scope(self.scope, [], variable, unknown))
         self.open_scopes.add(self.scope)
+        self.unknown_loops += unknown
 
     def declare(self, name: str, declaration: Declaration) -> None:
-        """Bring a name into scope."""
-        self._undo[-1].append((name, self.names.get(name)))
-        self.names[name] = declaration
+        """Bring a name into scope; one that is declared already stands for nothing known from here on."""
+        before = self.names.get(name)
+        self._scopes[-1].before.append((name, before))
+        self.names[name] = declaration if before is None else before._replace(kind="")
 
-    def declared_before(self, name: str) -> tuple[Note, ...]:
+    def place(self, statement: Node, node: Node, part: Part = "") -> Place:
+        """Return the place of a node in the current statement."""
+        return Place(self.statement, statement, node, part)
+
+    def declared_before(self, name: str) -> Notes:
         """Return the note on where a name was declared."""
-        known = self.names.get(name)
-        if known is None:
-            return ()
-        return (Note(f"%{name} is declared here", known.statement, known.statement_node, known.node),)
+        declaration = self.names.get(name)
+        return () if declaration is None else ((f"{value_name(name)} is declared here", declaration.place),)
 
-    def size(self, name: str) -> int | None:
+    def similar(self, name: str) -> str:
+        """Return the end of a message that suggests names in scope like `name`, or an empty string."""
+        if not self._suggestions or len(self.names) > _SUGGEST_AMONG:
+            return ""
+        self._suggestions -= 1
+        return did_you_mean(value_name(name), map(value_name, self.names), quote="")
+
+    def undeclared(self, name: str, node: Node, part: Part) -> Fault:
+        """Return the fault for a name that is not in scope, with a note when it was in one that has ended."""
+        reason = f"name {value_name(name)} is not declared here{self.similar(name)}"
+        ended = self._ended.get(name)
+        if ended is None:
+            return Fault(reason, node, part)
+        return Fault(
+            reason, node, part, ((f"{value_name(name)} is declared here, in a loop that has ended", ended.place),)
+        )
+
+    def size(self, name: Any) -> int | None:
         """Return the number of elements of a buffer, or None when it is no well-formed buffer."""
-        known = self._sizes.get(name)
-        if known is None:
-            declaration = self.names.get(name)
-            if declaration is None or declaration.kind != "buffer":
-                return None
-            known = buffer_size(declaration.node)
-            if known is not None:
-                self._sizes[name] = known
-        return known
+        declaration = self.names.get(name) if type(name) is str else None
+        return None if declaration is None or declaration.kind != "buffer" else declaration.size
 
     def reach(self, form: Affine | None) -> tuple[int, int] | None:
         """Return the least and greatest value of an index where every enclosing loop certainly runs, else None."""
         if form is None or self.unknown_loops:
             return None
         return extremes(form, self.values)
+
+    def reasons(self, form: Affine | None) -> Notes:
+        """Return notes on the loops that make an index what it is."""
+        notes = []
+        for name in form.coefficients if form is not None else ():
+            values = self.values[name]
+            steps = f" in steps of {values.step}" if values.step != 1 and len(values) > 2 else ""
+            reach = f"runs from {values[0]} to {values[-1]}{steps}" if len(values) > 1 else f"is {values[0]}"
+            notes.append((f"{value_name(name)} {reach} here", self.names[name].place))
+        return tuple(notes)
+
+
+def value_name(name: Any) -> str:
+    """Return a name of a buffer or scalar as it is written."""
+    return f"%{spell_name(name)}" if type(name) is str else "%?"
+
+
+def symbol_name(name: Any) -> str:
+    """Return a procedure's name as it is written."""
+    return f"@{spell_name(name)}" if type(name) is str else "@?"
+
+
+def whole(value: Any) -> int | None:
+    """Return the value of an attribute if it is an integer that fits int64, else None."""
+    return value if type(value) is int and value in int_range(INT64) else None
 
 
 def buffer_size(node: Node) -> int | None:
@@ -160,10 +219,4 @@ def buffer_size(node: Node) -> int | None:
         if type(extent) is not int or extent < 0:
             return None
         size *= extent
-    return size
-
-
-def declaration_name(declaration: Declaration) -> str:
-    """Return the name a declaration introduces."""
-    attrs = declaration.node.attrs
-    return str(attrs.get("name", attrs.get("target", "")))
+    return size if size in int_range(INT64) else None

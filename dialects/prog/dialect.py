@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from typing import Final
 
 from scaly_ir.dialect import Dialect
@@ -10,7 +10,7 @@ from scaly_ir.dialects.prog import build, ops, reader
 from scaly_ir.dialects.prog.printer import render
 from scaly_ir.dialects.prog.spec import SPEC
 from scaly_ir.graph import Node, preorder
-from scaly_ir.text.locations import Locations, Parsed
+from scaly_ir.text.locations import Locations, Parsed, Part
 from scaly_ir.text.source import Source
 
 
@@ -27,7 +27,7 @@ def read(source: Source) -> Parsed:
     return Parsed(read_root, locations, tuple(diagnostics))
 
 
-def spans_of(source: Source, statement: Node) -> Sequence[tuple[Node | None, str, tuple[int, int]]]:
+def spans_of(source: Source, statement: Node) -> Iterator[tuple[Node, Part, tuple[int, int]]]:
     """Read the text of one statement again; what its names stand for follows from the statement itself."""
     from scaly_ir.dialects.prog import syntax
 
@@ -49,7 +49,8 @@ def spans_of(source: Source, statement: Node) -> Sequence[tuple[Node | None, str
     text = source.text
     if statement.op in (ops.FOR, ops.PROC, ops.PROGRAM):
         text += "}"
-    return syntax.statement_spans(Source(source.name, text), names)
+    for marked, part, around in syntax.statement_spans(Source(source.name, text), names):
+        yield (statement if marked is None else marked), part, around
 
 
 DIALECT: Final = Dialect("prog", read, render, SPEC)

@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import Final, Literal, NamedTuple
 
 from scaly_ir.attributes import Word
-from scaly_ir.op import AttrSpec, CallEffectKind, Op
+from scaly_ir.op import CallEffectKind, Op
 from scaly_ir.prim import declare_elementwise
+from scaly_ir.signature import AttrSpec
 
 ADDRESS_SPACES: Final = ("global", "private", "constant", "local")
 RANGE_KINDS: Final = ("global", "reduce", "serial", "vector", "unroll")
@@ -20,12 +21,12 @@ LOWERING_HINTS: Final = ("auto", "scalar", "block")
 RESERVED_PREFIX: Final = "SCALY_"
 """Names that begin so are int64 symbols that need no declaration (the lane widths)."""
 
-_NAME = AttrSpec((str,), "a name", required=True, printed=False)
-_SYMBOL = AttrSpec((str,), "the name of a procedure", required=True, printed=False)
-_COUNT = AttrSpec((int,), "an integer of at least 0")
-_HIDDEN_COUNT = _COUNT._replace(required=True, printed=False)
-_DEVICE = AttrSpec((Word,), "'host'", choices=("host",))
-_TRUE = AttrSpec((bool,), "'True'", choices=(True,))
+_NAME = AttrSpec(str, words="a name", printed=False)
+_SYMBOL = AttrSpec(str, words="the name of a procedure", printed=False)
+_COUNT = AttrSpec(int, default=None, least=0)
+_HIDDEN_COUNT = AttrSpec(int, least=0, printed=False)
+_DEVICE = AttrSpec(Word, default="host", choices=("host",))
+_TRUE = AttrSpec(bool, default=False, choices=(True,))
 
 
 class Row(NamedTuple):
@@ -43,8 +44,8 @@ _ROWS: Final[dict[str, Row]] = {
     "program": Row(
         {
             "proc_count": _HIDDEN_COUNT,
-            "bare": _TRUE._replace(printed=False),
-            "lanes": AttrSpec((int,), "1, 2, 4 or 8", choices=(1, 2, 4, 8)),
+            "bare": _TRUE.but(printed=False),
+            "lanes": AttrSpec(int, default=None, choices=(1, 2, 4, 8)),
         },
         "none",
         doc="A module of procedures; the last one is the entry.",
@@ -55,12 +56,12 @@ _ROWS: Final[dict[str, Row]] = {
             "param_count": _HIDDEN_COUNT,
             "device": _DEVICE,
             "input_count": _COUNT,
-            "lowering": AttrSpec((str,), '"auto", "scalar" or "block"', choices=LOWERING_HINTS),
-            "scalarize_mode": AttrSpec((str,), "a string"),
+            "lowering": AttrSpec(str, default=None, choices=LOWERING_HINTS),
+            "scalarize_mode": AttrSpec(str, default=None),
             "scalarized": _TRUE,
             "sz_w": _COUNT,
             "w_self": _COUNT,
-            "hoisted_from": AttrSpec((str,), "a string"),
+            "hoisted_from": AttrSpec(str, default=None),
             "in_place": _TRUE,
         },
         "none",
@@ -69,21 +70,21 @@ _ROWS: Final[dict[str, Row]] = {
     "buffer": Row(
         {
             "name": _NAME,
-            "shape": AttrSpec((tuple,), "a shape", printed=False),
-            "address_space": AttrSpec((Word,), "an address space", printed=False),
-            "device": _DEVICE._replace(printed=False),
-            "values": AttrSpec((tuple,), "a table of numbers", printed=False),
-            "elided": _COUNT._replace(printed=False),
-            "alias_of": AttrSpec((str,), "the name of a buffer", printed=False),
-            "alias_offset": AttrSpec((int,), "an integer", printed=False),
-            "workspace_offset": AttrSpec((int,), "an integer", printed=False),
+            "shape": AttrSpec(tuple, default=None, words="a shape", printed=False),
+            "address_space": AttrSpec(Word, default=None, words="an address space", printed=False),
+            "device": _DEVICE.but(printed=False),
+            "values": AttrSpec(tuple, default=None, words="a table of numbers", printed=False),
+            "elided": _COUNT.but(printed=False),
+            "alias_of": AttrSpec(str, default=None, words="the name of a buffer", printed=False),
+            "alias_offset": AttrSpec(int, default=None, printed=False),
+            "workspace_offset": AttrSpec(int, default=None, printed=False),
         },
         "any",
         _PURE,
         "A declaration of storage with a shape, an element type and an address space.",
     ),
     "view": Row(
-        {"buffer": AttrSpec((str,), "the name of a buffer", printed=False)},
+        {"buffer": AttrSpec(str, default=None, words="the name of a buffer", printed=False)},
         "any",
         _PURE,
         "A location in a buffer; not a read.",
@@ -92,15 +93,18 @@ _ROWS: Final[dict[str, Row]] = {
     "store": Row({}, "any", doc="Write one value at a view."),
     "store_pair": Row({}, "any", doc="Write two adjacent float64 elements; both values are computed first."),
     "assign": Row(
-        {"target": AttrSpec((str,), "the name of a scalar", printed=False), "declare": _TRUE._replace(choices=())},
+        {
+            "target": AttrSpec(str, default=None, words="the name of a scalar", printed=False),
+            "declare": AttrSpec(bool, default=False),
+        },
         "any",
         doc="Set a scalar variable, which `declare` introduces.",
     ),
     "block": Row({}, "none", doc="A sequence of statements without a text of its own."),
     "range": Row(
         {
-            "name": AttrSpec((str,), "the name of a loop variable", printed=False),
-            "kind": AttrSpec((Word,), "a loop kind"),
+            "name": AttrSpec(str, default=None, words="the name of a loop variable", printed=False),
+            "kind": AttrSpec(Word, default=None, words="a loop kind"),
         },
         "int64",
         _PURE,
@@ -109,18 +113,20 @@ _ROWS: Final[dict[str, Row]] = {
     "for": Row({}, "none", doc="A loop over a range."),
     "call": Row(
         {
-            "callee": AttrSpec((str,), "the name of a procedure", printed=False),
+            "callee": AttrSpec(str, default=None, words="the name of a procedure", printed=False),
             "n_in": _COUNT,
             "n_out": _COUNT,
-            "callee_needs_w": AttrSpec((bool,), "'True' or 'False'"),
+            "callee_needs_w": AttrSpec(bool, default=None),
             "w_self": _COUNT,
         },
         "none",
         doc="Call a procedure on buffers and views: inputs first, then outputs.",
     ),
-    "const_int": Row({"value": AttrSpec((int,), "an integer", printed=False)}, "any", _PURE, "An integer constant."),
-    "const_float": Row({"value": AttrSpec((float,), "a number", printed=False)}, "any", _PURE, "A float constant."),
-    "var": Row({"name": AttrSpec((str,), "a name", printed=False)}, "any", _PURE, "The value of a variable."),
+    "const_int": Row({"value": AttrSpec(int, default=None, printed=False)}, "any", _PURE, "An integer constant."),
+    "const_float": Row({"value": AttrSpec(float, default=None, printed=False)}, "any", _PURE, "A float constant."),
+    "var": Row(
+        {"name": AttrSpec(str, default=None, words="a name", printed=False)}, "any", _PURE, "The value of a variable."
+    ),
 }
 
 ROWS: Final[dict[Op, Row]] = {}
@@ -130,7 +136,7 @@ ROWS: Final[dict[Op, Row]] = {}
 def _register_structural() -> None:
     for name, row in _ROWS.items():
         op = Op.register(f"prog.{name}", row.doc)
-        op.attr_specs = row.attrs
+        op.set_signature(var_args="operands", attrs=row.attrs)
         op.set_attr("TStructural", True)
         op.set_attr("TCallEffectKind", row.effect)
         op.set_attr("TCostClass", "free" if row.effect <= CallEffectKind.ReadState else "expensive")
@@ -138,7 +144,8 @@ def _register_structural() -> None:
 
 
 _register_structural()
-declare_elementwise("prog")
+OPERATORS: Final = declare_elementwise("prog")
+"""The forms of the shared scalar operators by name, of those that are registered later as well."""
 
 PROGRAM: Final = Op.get("prog.program")
 PROC: Final = Op.get("prog.proc")
@@ -161,6 +168,9 @@ CONST_INT.set_attr("TConst", True)
 CONST_FLOAT.set_attr("TConst", True)
 VAR.set_attr("TVariable", True)
 
+for _op in (CONST_INT, CONST_FLOAT, VAR, LOAD):
+    _op.set_attr("TExpression", True)
+
 STATEMENTS: Final = frozenset({BUFFER, STORE, STORE_PAIR, ASSIGN, FOR, CALL})
 SCALAR_LEAVES: Final = frozenset({CONST_INT, CONST_FLOAT, VAR, LOAD})
 
@@ -168,3 +178,13 @@ SCALAR_LEAVES: Final = frozenset({CONST_INT, CONST_FLOAT, VAR, LOAD})
 def is_scalar(op: Op) -> bool:
     """Tell whether nodes of `op` are scalar values: a leaf, a shared scalar operator or a registered operator."""
     return op in SCALAR_LEAVES or not op.get_attr("TStructural", False)
+
+
+def is_shared(op: Op) -> bool:
+    """Tell whether `op` is this dialect's form of a shared scalar operator."""
+    return op.name in OPERATORS
+
+
+def typing_of(op: Op) -> str | None:
+    """Return the type rule of this dialect's form of a shared scalar operator; None for any other operator."""
+    return op.get_attr("TScalarTyping") if op.name in OPERATORS else None

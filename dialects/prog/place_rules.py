@@ -6,37 +6,29 @@ Rules of calls and of whole procedures are in `call_rules.py`.
 from __future__ import annotations
 
 from bisect import bisect_left
-from typing import Final
+from typing import Any, Final
 
 from scaly_ir.dialects.prog import ops
 from scaly_ir.dialects.prog.affine import affine
-from scaly_ir.dialects.prog.context import Context, Storage, buffer_size, declaration_name
+from scaly_ir.dialects.prog.context import Context, Declaration, Storage, buffer_size, symbol_name, value_name, whole
 from scaly_ir.graph import Node
 from scaly_ir.spec import Fault, Faults, Rule
-from scaly_ir.text.diagnostics import did_you_mean
 from scaly_ir.types import FLOAT64, INT64
 
-_SUGGEST_AMONG: Final = 2000
-"""With more names in scope than that, no similar one is looked for."""
+# --- names ------------------------------------------------------------------------------------------------------------
 
 
-# --- names
-# -------------------------------------------------------------------------------------------------------------
+def _is_reserved(name: Any) -> bool:
+    return type(name) is str and name.startswith(ops.RESERVED_PREFIX)
 
 
 def in_scope(node: Node, context: Context) -> Faults:
     """A name is declared before it is used."""
-    name = node.attrs.get("buffer" if node.op is ops.VIEW else "name")
+    key = "buffer" if node.op is ops.VIEW else "name"
+    name = node.attrs.get(key)
     if type(name) is not str or name in context.names or name.startswith(ops.RESERVED_PREFIX):
         return ()
-    return (undeclared(name, node, context),)
-
-
-def undeclared(name: str, node: Node, context: Context) -> Fault:
-    """Return the fault for a name that is not in scope, with similar ones that are."""
-    known = context.names if len(context.names) <= _SUGGEST_AMONG else ()
-    hint = did_you_mean(f"%{name}", [f"%{other}" for other in known], quote="")
-    return Fault(f"name %{name} is not declared here{hint}", node, "name")
+    return (context.undeclared(name, node, key),)
 
 
 def name_kind(node: Node, context: Context) -> Faults:
@@ -44,14 +36,21 @@ def name_kind(node: Node, context: Context) -> Faults:
     of_buffer = node.op is ops.VIEW
     name = node.attrs.get("buffer" if of_buffer else "name")
     declaration = context.names.get(name) if type(name) is str else None
-    if declaration is None:
-        if of_buffer and type(name) is str and name.startswith(ops.RESERVED_PREFIX):
-            return (Fault(f"%{name} is a reserved symbol and is used as a buffer", node, "name"),)
+    if declaration is not None:
+        return () if (declaration.kind == "buffer") is of_buffer else wrong_kind(str(name), declaration, context, node)
+    if of_buffer and _is_reserved(name):
+        return (Fault(f"{value_name(name)} is a reserved symbol and is used as a buffer", node, "buffer"),)
+    return ()
+
+
+def wrong_kind(name: str, declaration: Declaration, context: Context, node: Node) -> Faults:
+    """Return the fault for a name that is used as something else; none when it is not known what it is."""
+    if not declaration.kind:
         return ()
-    if (declaration.kind == "buffer") is of_buffer:
-        return ()
-    reason = f"%{name} is a {declaration.kind} and is used as a {'buffer' if of_buffer else 'scalar'}"
-    return (Fault(reason, node, "name", context.declared_before(str(name))),)
+    used = "buffer" if declaration.kind != "buffer" else "scalar"
+    key = {ops.VIEW: "buffer", ops.ASSIGN: "target"}.get(node.op, "name")
+    reason = f"{value_name(name)} is a {declaration.kind} and is used as a {used}"
+    return (Fault(reason, node, key, context.declared_before(name)),)
 
 
 def var_dtype(node: Node, context: Context) -> Faults:
@@ -59,12 +58,12 @@ def var_dtype(node: Node, context: Context) -> Faults:
     name = node.attrs.get("name")
     declaration = context.names.get(name) if type(name) is str else None
     if declaration is not None:
-        declared = None if declaration.kind == "buffer" else declaration.dtype
+        declared = None if declaration.kind in ("buffer", "") else declaration.dtype
     else:
-        declared = INT64 if type(name) is str and name.startswith(ops.RESERVED_PREFIX) else None
+        declared = INT64 if _is_reserved(name) else None
     if declared is None or node.type is declared:
         return ()
-    reason = f"variable %{name} has dtype {declared}, used as {node.type}"
+    reason = f"variable {value_name(name)} has dtype {declared}, used as {node.type}"
     return (Fault(reason, node, "", context.declared_before(str(name))),)
 
 
@@ -74,8 +73,68 @@ def view_dtype(node: Node, context: Context) -> Faults:
     declaration = context.names.get(name) if type(name) is str else None
     if declaration is None or declaration.dtype is node.type or declaration.kind != "buffer":
         return ()
-    reason = f"view dtype {node.type} differs from buffer %{name} dtype {declaration.dtype}"
+    reason = f"view dtype {node.type} differs from buffer {value_name(name)} dtype {declaration.dtype}"
     return (Fault(reason, node, "", context.declared_before(str(name))),)
+
+
+def unique_names(node: Node, context: Context) -> Faults:
+    """A name is declared once where it is in scope."""
+    key = "target" if node.op is ops.ASSIGN else "name"
+    name = node.attrs.get(key)
+    if type(name) is not str or (node.op is ops.ASSIGN and not declares(node)):
+        return
+    declared = context.names.get(name)
+    if name.startswith(ops.RESERVED_PREFIX):
+        prefix = ops.RESERVED_PREFIX
+        yield Fault(f"name {value_name(name)} is reserved: no declared name begins with {prefix}", node, key)
+    elif declared is not None and declared.kind == "scalar" and node.op is ops.ASSIGN:
+        yield from ()  # rule uninitialized-scalar
+    elif declared is not None and not (declared.node.op is ops.ASSIGN and not declares(declared.node)):
+        where = "" if context.proc is None else f" in {symbol_name(context.proc.attrs.get('name'))}"
+        yield Fault(f"name {value_name(name)} declared twice{where}", node, key, context.declared_before(name))
+
+
+def declares(assign: Node) -> bool:
+    """Tell whether an assignment introduces its target."""
+    return assign.attrs.get("declare", False) is not False
+
+
+def uninitialized_scalar(node: Node, context: Context) -> Faults:
+    """A scalar is declared once, before it is assigned."""
+    name = node.attrs.get("target")
+    if type(name) is not str or name.startswith(ops.RESERVED_PREFIX):
+        return ()
+    declaration = context.names.get(name)
+    if declares(node):
+        if declaration is None or declaration.kind != "scalar":
+            return ()
+        return (Fault(f"scalar {value_name(name)} redeclared", node, "target", context.declared_before(name)),)
+    if declaration is not None:
+        return ()
+    hint = context.similar(name) or "; the first assignment has {declare=True}"
+    return (Fault(f"scalar {value_name(name)} assigned before declaration{hint}", node, "target"),)
+
+
+def assign_target(node: Node, context: Context) -> Faults:
+    """An assignment goes to a scalar of its type."""
+    name = node.attrs.get("target")
+    declaration = context.names.get(name) if type(name) is str else None
+    if declaration is None or declares(node) or declaration.kind != "scalar" or declaration.dtype is node.type:
+        return ()
+    reason = f"variable {value_name(name)} has dtype {declaration.dtype}, used as {node.type}"
+    return (Fault(reason, node, "target", context.declared_before(str(name))),)
+
+
+def assign_kind(node: Node, context: Context) -> Faults:
+    """An assignment does not go to a buffer."""
+    name = node.attrs.get("target")
+    declaration = context.names.get(name) if type(name) is str else None
+    if declaration is None or declaration.kind != "buffer" or declares(node):
+        return ()
+    return wrong_kind(str(name), declaration, context, node)
+
+
+# --- indices ----------------------------------------------------------------------------------------------------------
 
 
 def index_static_bounds(node: Node, context: Context) -> Faults:
@@ -84,147 +143,18 @@ def index_static_bounds(node: Node, context: Context) -> Faults:
 
 
 def index_faults(view: Node, context: Context, *, beyond: int) -> Faults:
-    """Yield what is wrong with the index of a view that may reach `beyond` elements behind the last one."""
+    """Return what is wrong with the index of a view that may reach `beyond` elements behind the last one."""
     name, args = view.attrs.get("buffer"), view.args
-    size = context.size(name) if type(name) is str else None
+    size = context.size(name)
     if size is None or len(args) != 1 or context.unknown_loops:
         return ()
-    reached = context.reach(affine(args[0]))
+    form = affine(args[0])
+    reached = context.reach(form)
     if reached is None or (reached[0] >= 0 and reached[1] < size + beyond):
         return ()
-    low, high = reached
-    verb = "is" if low == high else "gets"
-    return (Fault(f"index {low if low < 0 else high} of %{name} {verb} outside [0, {size})", view),)
-
-
-def unique_names(node: Node, context: Context) -> Faults:
-    """A name is declared once where it is in scope."""
-    if node.op is ops.BUFFER:
-        name = node.attrs.get("name")
-    elif node.op is ops.ASSIGN:
-        name = node.attrs.get("target") if node.attrs.get("declare") else None
-        declared = context.names.get(name) if type(name) is str else None
-        if declared is not None and declared.kind == "scalar":
-            return  # rule uninitialized-scalar
-    else:
-        name = node.attrs.get("name")
-    if type(name) is not str:
-        return
-    if name.startswith(ops.RESERVED_PREFIX):
-        yield Fault(
-            f"name %{name} is reserved: names that begin with {ops.RESERVED_PREFIX} are not declared", node, "name"
-        )
-    elif name in context.names:
-        where = "" if context.proc is None else f" in @{context.proc.attrs.get('name')}"
-        yield Fault(f"name %{name} declared twice{where}", node, "name", context.declared_before(name))
-
-
-def uninitialized_scalar(node: Node, context: Context) -> Faults:
-    """A scalar is declared once, before it is assigned."""
-    name = node.attrs.get("target")
-    declaration = context.names.get(name) if type(name) is str else None
-    if node.attrs.get("declare"):
-        if declaration is not None and declaration.kind == "scalar":
-            yield Fault(
-                f"scalar %{name} redeclared", node, "name", context.declared_before(declaration_name(declaration))
-            )
-    elif declaration is None and type(name) is str:
-        yield Fault(f"scalar %{name} assigned before declaration", node, "name")
-
-
-def assign_target(node: Node, context: Context) -> Faults:
-    """An assignment goes to a scalar of its type."""
-    name = node.attrs.get("target")
-    declaration = context.names.get(name) if type(name) is str else None
-    if declaration is None or node.attrs.get("declare"):
-        return
-    if declaration.kind == "scalar" and declaration.dtype is not node.type:
-        reason = f"variable %{name} has dtype {declaration.dtype}, used as {node.type}"
-        yield Fault(reason, node, "name", context.declared_before(declaration_name(declaration)))
-
-
-def assign_kind(node: Node, context: Context) -> Faults:
-    """An assignment does not go to a buffer."""
-    name = node.attrs.get("target")
-    declaration = context.names.get(name) if type(name) is str else None
-    if declaration is not None and declaration.kind == "buffer" and not node.attrs.get("declare"):
-        yield Fault(f"%{name} is a buffer and is used as a scalar", node, "name", context.declared_before(str(name)))
-
-
-# --- storage
-# -----------------------------------------------------------------------------------------------------------
-
-
-def store_readonly(node: Node, context: Context) -> Faults:
-    """Nothing is written to an input, a table or a loop variable."""
-    if node.op is ops.ASSIGN:
-        name = node.attrs.get("target")
-        declaration = context.names.get(name) if type(name) is str else None
-        if declaration is not None and declaration.kind == "loop variable" and not node.attrs.get("declare"):
-            yield Fault(
-                f"assignment to %{name}, which is a loop variable", node, "name", context.declared_before(str(name))
-            )
-        return
-    if not node.args or node.args[0].op is not ops.VIEW:
-        return
-    name = node.args[0].attrs.get("buffer")
-    storage = context.storage.get(name) if type(name) is str else None
-    if storage is not None and not storage.writable:
-        what = _readonly_words(str(name), storage, context)
-        yield Fault(f"store into %{name}, which is {what}", node.args[0], "name", context.declared_before(storage.root))
-
-
-def _readonly_words(name: str, storage: Storage, context: Context) -> str:
-    root = context.names[storage.root].node
-    what = "a table" if "values" in root.attrs or "elided" in root.attrs else "an input"
-    return what if storage.root == name else f"an alias of %{storage.root}, {what}"
-
-
-def alias_target(node: Node, context: Context) -> Faults:
-    """An alias names a buffer declared before it, of its element type."""
-    source = node.attrs.get("alias_of")
-    if type(source) is not str:
-        return
-    declaration = context.names.get(source)
-    if declaration is None or declaration.kind != "buffer":
-        yield f"alias %{node.attrs.get('name')} of undeclared or later buffer %{source}"
-    elif declaration.dtype is not node.type:
-        reason = f"alias %{node.attrs.get('name')} has dtype {node.type}, its buffer %{source} {declaration.dtype}"
-        yield Fault(reason, node, "", context.declared_before(source))
-
-
-def alias_bounds(node: Node, context: Context) -> Faults:
-    """An alias lies inside the buffer it names."""
-    source, offset, size = node.attrs.get("alias_of"), node.attrs.get("alias_offset"), buffer_size(node)
-    whole = context.size(source) if type(source) is str else None
-    if whole is None or size is None or type(offset) is not int:
-        return
-    if offset < 0 or offset + size > whole:
-        covered = f"alias %{node.attrs.get('name')} covers [{offset}, {offset + size})"
-        yield Fault(f"{covered} of %{source} with {whole} elements", node, "", context.declared_before(str(source)))
-
-
-def workspace_bounds(node: Node, context: Context) -> Faults:
-    """A window is float64, inside the procedure's own workspace, and apart from the other windows."""
-    offset, size, name = node.attrs.get("workspace_offset"), buffer_size(node), node.attrs.get("name")
-    if type(offset) is not int or size is None:
-        return
-    if node.type is not FLOAT64:
-        yield f"window %{name} has dtype {node.type}, expected float64"
-    own = context.proc.attrs.get("w_self", 0) if context.proc is not None else 0
-    end = offset + size
-    if type(own) is int and (offset < 0 or end > own):
-        yield f"window [{offset}, {end}) of %{name} exceeds w_self {own}"
-    place = bisect_left(context.windows, (offset, end, ""))
-    for other in context.windows[max(place - 1, 0) : place + 1]:
-        if other[0] < end and offset < other[1]:
-            yield Fault(
-                f"window [{offset}, {end}) of %{name} overlaps window %{other[2]}",
-                node,
-                "",
-                context.declared_before(other[2]),
-            )
-    context.windows.insert(place, (offset, end, str(name)))
+    value = reached[0] if reached[0] < 0 else reached[1]
+    reason = f"index {value} of {value_name(name)} is outside [0, {size})"
+    return (Fault(reason, view, 0, context.reasons(form)),)
 
 
 def pair_bounds(node: Node, context: Context) -> Faults:
@@ -233,49 +163,163 @@ def pair_bounds(node: Node, context: Context) -> Faults:
         return
     view = node.args[0]
     name = view.attrs.get("buffer")
-    size = context.size(name) if type(name) is str else None
-    reached = context.reach(affine(view.args[0])) if size is not None else None
+    size = context.size(name)
+    form = affine(view.args[0])
+    reached = context.reach(form) if size is not None else None
     if size is not None and reached is not None and 0 <= reached[1] < size <= reached[1] + 1:
         at = reached[1]
-        yield Fault(f"pair at {at} needs elements {at} and {at + 1} of %{name}, which has {size}", view)
+        reason = f"pair at {at} needs elements {at} and {at + 1} of {value_name(name)}, which has {size}"
+        yield Fault(reason, view, 0, context.reasons(form))
+
+
+# --- storage ----------------------------------------------------------------------------------------------------------
+
+
+def store_readonly(node: Node, context: Context) -> Faults:
+    """Nothing is written to an input, a table or a loop variable."""
+    if node.op is ops.ASSIGN:
+        return () if declares(node) else _assigned_readonly(node, context)
+    view = node.args[0] if node.args else node
+    name = view.attrs.get("buffer")
+    storage = context.storage.get(name) if type(name) is str else None
+    if storage is None or storage.writable or context.names[str(name)].kind != "buffer":
+        return ()
+    reason = f"store into {value_name(name)}, which is {_readonly_words(str(name), storage, context)}"
+    return (Fault(reason, view, "buffer", context.declared_before(storage.root)),)
+
+
+def _assigned_readonly(node: Node, context: Context) -> Faults:
+    name = node.attrs.get("target")
+    declaration = context.names.get(name) if type(name) is str else None
+    if declaration is None and _is_reserved(name):
+        return (Fault(f"store into {value_name(name)}, which is a reserved symbol", node, "target"),)
+    if declaration is None or declaration.kind != "loop variable":
+        return ()
+    reason = f"store into {value_name(name)}, which is a loop variable"
+    return (Fault(reason, node, "target", context.declared_before(str(name))),)
+
+
+def _readonly_words(name: str, storage: Storage, context: Context) -> str:
+    root = context.names[storage.root].node
+    what = "a table" if "values" in root.attrs or "elided" in root.attrs else "an input"
+    return what if storage.root == name else f"an alias of {value_name(storage.root)}, {what}"
+
+
+def global_space(node: Node, context: Context) -> Faults:
+    """Only a parameter is in global space."""
+    if node.attrs.get("address_space") != "global" or context.in_header:
+        return ()
+    return (Fault("global space is for parameters; a temporary is private", node, "address_space"),)
+
+
+def alias_target(node: Node, context: Context) -> Faults:
+    """An alias names a buffer declared before it, of its element type."""
+    source = node.attrs.get("alias_of")
+    if type(source) is not str:
+        return
+    declaration = context.names.get(source)
+    name = value_name(node.attrs.get("name"))
+    if declaration is None or declaration.kind not in ("buffer", ""):
+        reason = f"alias {name} of undeclared or later buffer {value_name(source)}"
+        yield Fault(reason, node, "alias_of", context.declared_before(source))
+    elif declaration.kind and declaration.dtype is not node.type:
+        reason = f"alias {name} has dtype {node.type}, its buffer {value_name(source)} {declaration.dtype}"
+        yield Fault(reason, node, "alias_of", context.declared_before(source))
+
+
+def alias_bounds(node: Node, context: Context) -> Faults:
+    """An alias lies inside the buffer it names."""
+    source, offset, size = node.attrs.get("alias_of"), whole(node.attrs.get("alias_offset")), buffer_size(node)
+    limit = context.size(source)
+    if limit is None or size is None or offset is None or (offset >= 0 and offset + size <= limit):
+        return ()
+    covered = f"alias {value_name(node.attrs.get('name'))} covers [{offset}, {offset + size})"
+    reason = f"{covered} of {value_name(source)} with {limit} elements"
+    return (Fault(reason, node, "alias_offset", context.declared_before(str(source))),)
+
+
+def workspace_bounds(node: Node, context: Context) -> Faults:
+    """A window is float64, inside the procedure's own workspace, and apart from the other windows."""
+    offset, size = whole(node.attrs.get("workspace_offset")), buffer_size(node)
+    if offset is None or size is None:
+        return
+    name, end = node.attrs.get("name"), offset + size
+    if node.type is not FLOAT64:
+        yield Fault(f"window {value_name(name)} has dtype {node.type}, expected float64", node, "address_space")
+    own = whole(context.proc.attrs.get("w_self", 0)) if context.proc is not None else None
+    if own is not None and (offset < 0 or end > own):
+        reason = f"window [{offset}, {end}) of {value_name(name)} exceeds w_self {own}"
+        yield Fault(reason, node, "workspace_offset")
+    if size == 0:
+        return
+    position = bisect_left(context.windows, (offset, end, ""))
+    for start, stop, other in context.windows[max(position - 1, 0) : position + 1]:
+        if start < end and offset < stop:
+            reason = f"window [{offset}, {end}) of {value_name(name)} overlaps window {value_name(other)}"
+            yield Fault(reason, node, "workspace_offset", context.declared_before(other))
+    context.windows.insert(position, (offset, end, str(name)))
 
 
 def decl_at_top(node: Node, context: Context) -> Faults:
     """A buffer is declared at the top level of its procedure."""
-    if context.loops:
-        yield f"buffer %{node.attrs.get('name')} declared inside a loop"
+    if not context.loops:
+        return ()
+    notes = (("the loop is here", context.loops[0]._replace(part="")),)
+    return (Fault(f"buffer {value_name(node.attrs.get('name'))} declared inside a loop", node, "name", notes),)
+
+
+# --- loops ------------------------------------------------------------------------------------------------------------
 
 
 def lane_loop(node: Node, context: Context) -> Faults:
     """A vector loop is the only statement of a serial loop that steps by a width symbol."""
     domain = node.args[0] if node.args else node
     if domain.op is not ops.RANGE or domain.attrs.get("kind") != "vector":
-        return
-    outer = context.loops[-1] if context.loops else None
-    fits = outer is not None and len(outer.args) == 2 and outer.args[0].op is ops.RANGE
-    if fits and outer is not None:
-        step = outer.args[0].args[2:3]
-        width = [bound.op is ops.VAR and str(bound.attrs.get("name")).startswith(ops.RESERVED_PREFIX) for bound in step]
-        fits = outer.args[0].attrs.get("kind") == "serial" and width == [True]
-    if not fits:
-        yield Fault("a vector loop must be the only statement of a serial loop stepping by a width symbol", domain)
+        return ()
+    if not context.loops:
+        # What a fragment stands in is not known.
+        return () if context.fragment else (Fault(_LANE_LOOP, domain, "kind"),)
+    outer = context.loops[-1].statement
+    differs = _no_lane_parent(outer)
+    if not differs:
+        return ()
+    return (Fault(_LANE_LOOP, domain, "kind", ((f"the loop around it {differs}", context.loops[-1]),)),)
+
+
+_LANE_LOOP: Final = "a vector loop must be the only statement of a serial loop stepping by a width symbol"
+
+
+def _no_lane_parent(outer: Node) -> str:
+    """Return why a loop can hold no vector loop, or an empty string."""
+    domain = outer.args[0] if outer.args else outer
+    step = domain.args[2] if domain.op is ops.RANGE and len(domain.args) == 3 else domain
+    if domain.attrs.get("kind") != "serial":
+        return f"is of kind '{domain.attrs.get('kind')}'"
+    if step.op is not ops.VAR or not _is_reserved(step.attrs.get("name")):
+        return "does not step by a width symbol"
+    return "" if len(outer.args) == 2 else f"has {len(outer.args) - 1} statements"
+
+
+def _on(*of: Any) -> frozenset[Any]:
+    return frozenset(of)
 
 
 PLACE_RULES: Final = (
-    Rule("in-scope", in_scope, frozenset({ops.VAR, ops.VIEW}), context=True),
-    Rule("name-kind", name_kind, frozenset({ops.VAR, ops.VIEW}), context=True),
-    Rule("var-dtype", var_dtype, frozenset({ops.VAR}), context=True),
-    Rule("view-dtype", view_dtype, frozenset({ops.VIEW}), context=True),
-    Rule("index-static-bounds", index_static_bounds, frozenset({ops.VIEW}), context=True),
-    Rule("pair-bounds", pair_bounds, frozenset({ops.STORE_PAIR}), context=True),
-    Rule("store-readonly", store_readonly, frozenset({ops.STORE, ops.STORE_PAIR, ops.ASSIGN}), context=True),
-    Rule("name-kind", assign_kind, frozenset({ops.ASSIGN}), context=True),
-    Rule("var-dtype", assign_target, frozenset({ops.ASSIGN}), context=True),
-    Rule("uninitialized-scalar", uninitialized_scalar, frozenset({ops.ASSIGN}), context=True),
-    Rule("unique-names", unique_names, frozenset({ops.BUFFER, ops.ASSIGN, ops.RANGE}), context=True),
-    Rule("decl-at-top", decl_at_top, frozenset({ops.BUFFER}), context=True),
-    Rule("alias-target", alias_target, frozenset({ops.BUFFER}), context=True),
-    Rule("alias-bounds", alias_bounds, frozenset({ops.BUFFER}), context=True),
-    Rule("workspace-bounds", workspace_bounds, frozenset({ops.BUFFER}), context=True),
-    Rule("lane-loop", lane_loop, frozenset({ops.FOR}), context=True),
+    Rule("in-scope", in_scope, _on(ops.VAR, ops.VIEW), context=True),
+    Rule("name-kind", name_kind, _on(ops.VAR, ops.VIEW), context=True),
+    Rule("var-dtype", var_dtype, _on(ops.VAR), context=True),
+    Rule("view-dtype", view_dtype, _on(ops.VIEW), context=True),
+    Rule("index-static-bounds", index_static_bounds, _on(ops.VIEW), context=True),
+    Rule("pair-bounds", pair_bounds, _on(ops.STORE_PAIR), context=True),
+    Rule("store-readonly", store_readonly, _on(ops.STORE, ops.STORE_PAIR, ops.ASSIGN), context=True),
+    Rule("name-kind", assign_kind, _on(ops.ASSIGN), context=True),
+    Rule("var-dtype", assign_target, _on(ops.ASSIGN), context=True),
+    Rule("uninitialized-scalar", uninitialized_scalar, _on(ops.ASSIGN), context=True),
+    Rule("unique-names", unique_names, _on(ops.BUFFER, ops.ASSIGN, ops.RANGE), context=True),
+    Rule("decl-at-top", decl_at_top, _on(ops.BUFFER), context=True),
+    Rule("buffer-init", global_space, _on(ops.BUFFER), context=True, fragments=True),
+    Rule("alias-target", alias_target, _on(ops.BUFFER), context=True),
+    Rule("alias-bounds", alias_bounds, _on(ops.BUFFER), context=True),
+    Rule("workspace-bounds", workspace_bounds, _on(ops.BUFFER), context=True),
+    Rule("lane-loop", lane_loop, _on(ops.FOR), context=True, fragments=True),
 )

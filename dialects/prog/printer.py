@@ -14,7 +14,7 @@ from scaly_ir.attributes import spell_attrs
 from scaly_ir.dialects.prog import ops
 from scaly_ir.dialects.prog.build import params_of
 from scaly_ir.graph import Node
-from scaly_ir.op import Op, op_names
+from scaly_ir.op import Op
 from scaly_ir.text.spelling import spell_float, spell_name
 from scaly_ir.types import BOOL, INT64, DType, MemRefType
 
@@ -31,9 +31,8 @@ class _SpellOut:
 
 
 _SPELL_OUT: Final = _SpellOut()
-_ARITHMETIC: Final = frozenset(
-    {Op.get(name) for name in op_names("prog.") if Op.get(name).get_attr("TScalarTyping") == "arith"}
-)
+_ARITHMETIC: Final = frozenset({op for op in ops.OPERATORS.values() if op.get_attr("TScalarTyping") == "arith"})
+"""Those that are registered with the dialect; others take the general way."""
 _Wanted = DType | _SpellOut | None
 _Operands = list[tuple[Node, _Wanted]]
 
@@ -243,7 +242,7 @@ def _scalar(root: Node, expected: _Wanted) -> str:
 def _application(node: Node, wanted: _Wanted) -> tuple[str, _Operands, str]:
     """Return the text before the operands, each operand with the type its literals would get, and the text after."""
     args, op = node.args, node.op
-    typing = op.get_attr("TScalarTyping")
+    typing = ops.typing_of(op)
     head, tail = f"{op.name}(", ")"
     if typing == "arith":
         return head, _one_type(args, node.type, wanted), tail
@@ -263,13 +262,10 @@ def _application(node: Node, wanted: _Wanted) -> tuple[str, _Operands, str]:
 def _registered(node: Node) -> tuple[str, _Operands, str]:
     """Return the parts of a registered operator; its attributes and a type no rule gives need parentheses."""
     attrs = spell_attrs(node.attrs)
-    inferred = node.op.get_attr("TFixedReturnType")
-    infer = node.op.get_attr("FInferType")
-    if inferred is None and infer is not None:
-        try:
-            inferred = infer(node)
-        except Exception:  # a rule of a third party; the verifier reports what it raised
-            inferred = None
+    try:
+        inferred = node.op.result_type(node)
+    except Exception:  # a rule of a third party; the verifier reports what it raised
+        inferred = None
     tail = f" {attrs}" if attrs else ""
     if inferred is not node.type:
         tail += f" : {node.type}"
@@ -295,7 +291,7 @@ def _is_untyped(root: Node) -> bool:
         node = pending.pop()
         if node.op in _LITERALS:
             continue
-        typing = node.op.get_attr("TScalarTyping")
+        typing = ops.typing_of(node.op)
         if typing == "arith":
             pending.extend(node.args)
         elif typing == "select":

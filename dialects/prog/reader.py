@@ -26,7 +26,6 @@ from scaly_ir.dialects.prog.assembler import (
 )
 from scaly_ir.graph import Node, intern_node
 from scaly_ir.op import Op
-from scaly_ir.prim import SCALAR_OPS
 from scaly_ir.text.spelling import read_name, read_string
 from scaly_ir.text.terminals import tokens
 from scaly_ir.types import DTYPES, FLOAT64, INT64, DType, MemRefType
@@ -34,7 +33,7 @@ from scaly_ir.types import DTYPES, FLOAT64, INT64, DType, MemRefType
 _FIRST_CHUNK: Final = 1 << 17
 
 _DTYPES: Final[dict[str, DType]] = {str(dtype): dtype for dtype in DTYPES}
-_OPERATORS: Final = {f"prog.{name}": Op.get(f"prog.{name}") for name in SCALAR_OPS}
+_OPERATORS: Final = ops.OPERATORS
 _NUMBER_START: Final = frozenset("-.0123456789")
 _NUMBER_WORDS: Final = frozenset({"inf", "nan"})
 _DECLARE: Final = ["{", "declare", "=", "True", "}"]
@@ -460,7 +459,7 @@ class Reader:
 
 _CAST: Final = _OPERATORS["prog.cast"]
 _BINARY: Final = frozenset(
-    {op for op in _OPERATORS.values() if op.get_attr("TScalarTyping") == "arith" and len(op.args_info or ()) == 2}
+    {op for op in _OPERATORS.values() if op.get_attr("TScalarTyping") == "arith" and len(op.args_info) == 2}
 )
 """The operators that need no more than two operands of their result's type."""
 

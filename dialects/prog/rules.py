@@ -1,19 +1,21 @@
 """What must hold for a `prog` node on its own: the rules of program specification 3.1, one function each.
 
-A function yields what is wrong in words; scopes, declarations and loops are the business of `scopes.py`.
+A function yields what is wrong in words; scopes, declarations and loops are the business of `place_rules.py`.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from typing import Final
 
-from scaly_ir.attributes import Word
+from scaly_ir.attributes import AttrValue, Word
 from scaly_ir.dialects.prog import ops
+from scaly_ir.dialects.prog.context import buffer_size, value_name, whole
 from scaly_ir.graph import Node
 from scaly_ir.op import Op
-from scaly_ir.spec import NO_FAULTS, Fault, Faults, Rule, attribute_faults, op_arity_faults
+from scaly_ir.op_rules import registered_rules
+from scaly_ir.spec import NO_FAULTS, Fault, Faults, Rule, attribute_faults, shown_value
 from scaly_ir.text.diagnostics import did_you_mean
 from scaly_ir.text.spelling import round_float
 from scaly_ir.types import BOOL, DTYPES, FLOAT64, INT64, int_range
@@ -30,7 +32,7 @@ def attrs_match_op(node: Node) -> Faults:
     attrs = node.attrs
     only = _ONLY_ATTRIBUTE.get(node.op)
     if only is None:
-        if not attrs and node.op not in ops.ROWS:
+        if node.op not in ops.ROWS and (not attrs or _is_registered(node.op)):  # rule op-arity checks registered ones
             return ()
     elif len(attrs) == 1 and type(attrs.get(only[0])) is only[1]:
         return ()
@@ -52,27 +54,29 @@ _OTHER_RULES: Final[dict[Op, frozenset[str]]] = {
     ops.CONST_FLOAT: frozenset({"value"}),
     ops.VAR: frozenset({"name"}),
     ops.VIEW: frozenset({"buffer"}),
-    ops.ASSIGN: frozenset({"declare"}),
+    ops.BUFFER: frozenset({"address_space", "device"}),
+    ops.ASSIGN: frozenset({"target", "declare"}),
+    ops.RANGE: frozenset({"name", "kind"}),
+    ops.CALL: frozenset({"callee"}),
 }
 """Attributes whose kind another rule of that operator checks."""
 
 
 def _attrs_match_op(node: Node) -> Faults:
     faults = attribute_faults(node)
-    if faults:
+    if faults is not NO_FAULTS:
         other = _OTHER_RULES.get(node.op, frozenset())
         faults = [fault for fault in faults if fault.part not in other]
-    return [*faults, *_header_faults(node)] if node.op is ops.PROC else faults
+    return [*faults, *_named_faults(node)] if node.op in (ops.PROC, ops.BUFFER) else faults
 
 
-def _header_faults(node: Node) -> Iterator[Fault]:
-    count, params = node.attrs.get("input_count"), node.attrs.get("param_count")
-    if type(count) is int and type(params) is int and count > params:
-        reason = f"attribute input_count is {count}, expected at most {params}, the number of parameters"
-        yield Fault(reason, part="input_count")
-    names = node.attrs.get("name")
-    if names == "":
-        yield Fault("attribute name is empty, expected a name", part="name")
+def _named_faults(node: Node) -> Iterator[Fault]:
+    if node.attrs.get("name") == "":
+        yield Fault("attribute 'name' is empty, expected a name", part="name")
+    count, params = whole(node.attrs.get("input_count")), whole(node.attrs.get("param_count"))
+    if count is not None and params is not None and count > params:
+        wanted = f"expected at most {params}, the number of parameters"
+        yield Fault(f"attribute 'input_count' is {count}, {wanted}", part="input_count")
 
 
 def dtype_is_dtype(node: Node) -> Faults:
@@ -81,7 +85,7 @@ def dtype_is_dtype(node: Node) -> Faults:
     if node.op in _WITHOUT_RESULT:
         return () if dtype is None else (f"node dtype is {dtype}, but '{node.op.name}' has no result",)
     if id(dtype) in _DTYPE_SET:
-        return ()
+        return () if node.op is not ops.RANGE or dtype is INT64 else (f"node dtype is {dtype}, expected int64",)
     return (f"node dtype is {'missing' if dtype is None else dtype}, not one of the five dtypes",)
 
 
@@ -105,7 +109,7 @@ def const_float_value(node: Node) -> Faults:
     if type(value) is not float:
         yield "float constant lacks a value"
     elif floating and value == value and round_float(value, node.type) != value:
-        yield f"value {value!r} is not a {node.type}"
+        yield f"value {shown_value(value)} is not a {node.type}"
 
 
 def const_range(node: Node) -> Faults:
@@ -117,7 +121,7 @@ def const_range(node: Node) -> Faults:
         and not node.type.is_float
         and value not in int_range(node.type)
     ):
-        yield f"value {value} does not fit {node.type}"
+        yield f"value {shown_value(value)} does not fit {node.type}"
 
 
 def var_name(node: Node) -> Faults:
@@ -132,14 +136,20 @@ def buffer_attrs(node: Node) -> Faults:
     for key in ("shape", "address_space", "device"):
         if key not in attrs:
             yield f"lacks attribute {key}"
-    shape = attrs.get("shape", ())
+    shape, space, device = attrs.get("shape", ()), attrs.get("address_space", _GLOBAL), attrs.get("device", _HOST)
     if type(shape) is tuple and not all([type(extent) is int and extent >= 0 for extent in shape]):
-        yield "a shape holds integers of at least 0"
-    space = attrs.get("address_space", "global")
-    if space not in ops.ADDRESS_SPACES:
-        yield f"address space {space} is unknown"
-    if attrs.get("device", "host") != "host" or type(attrs.get("device", Word("host"))) is not Word:
+        yield Fault("a shape holds integers of at least 0", part="shape")
+    elif type(shape) is tuple and buffer_size(node) is None and "shape" in attrs:
+        yield Fault("a shape of more elements than an int64 index reaches", part="shape")
+    if type(space) is not Word or space not in ops.ADDRESS_SPACES:
+        hint = did_you_mean(str(space), ops.ADDRESS_SPACES)
+        yield Fault(f"address space {shown_value(space)} is unknown{hint}", part="address_space")
+    if type(device) is not Word or device != _HOST:
         yield "device is not a device"
+
+
+_GLOBAL: Final = Word("global")
+_HOST: Final = Word("host")
 
 
 def _has_table(node: Node) -> bool:
@@ -147,42 +157,41 @@ def _has_table(node: Node) -> bool:
 
 
 def buffer_init(node: Node) -> Faults:
-    """A buffer has at most one of table, alias and workspace; only tables are constant, only parameters global."""
+    """A buffer has at most one of table, alias and workspace, and is constant exactly when it is a table."""
     attrs = node.attrs
-    if sum([_has_table(node), "alias_of" in attrs, "workspace_offset" in attrs]) > 1:
+    table = _has_table(node)
+    if sum([table, "alias_of" in attrs, "workspace_offset" in attrs]) > 1:
         yield "more than one of table, alias and workspace given"
     if ("alias_of" in attrs) != ("alias_offset" in attrs):
         yield "an alias needs both the buffer and the offset"
-    space = attrs.get("address_space")
-    if _has_table(node) != (space == "constant"):
-        yield "table without constant space" if _has_table(node) else "constant space without a table"
-    if space == "global" and (_has_table(node) or "alias_of" in attrs or "workspace_offset" in attrs):
-        yield "global space is for plain parameters"
+    if table != (attrs.get("address_space") == "constant"):
+        yield Fault("table without constant space" if table else "constant space without a table", part="address_space")
 
 
 def buffer_values(node: Node) -> Faults:
     """A table has as many values as its shape needs, each of the element type."""
-    values, shape, dtype = node.attrs.get("values"), node.attrs.get("shape"), node.type
-    if type(values) is not tuple or type(shape) is not tuple or id(dtype) not in _DTYPE_SET:
+    values, needed, dtype = node.attrs.get("values"), buffer_size(node), node.type
+    if type(values) is not tuple or needed is None or id(dtype) not in _DTYPE_SET:
         return
-    if all([type(extent) is int for extent in shape]) and len(values) != math.prod(shape):
-        yield f"table has {len(values)} values, shape needs {math.prod(shape)}"
+    if len(values) != needed:
+        yield Fault(f"table has {len(values)} values, shape needs {needed}", part="values")
     wanted = float if dtype.is_float else int
+    wrong: Iterable[AttrValue] = ()
     if {type(value) for value in values} - {wanted}:
-        wrong = next(value for value in values if type(value) is not wanted)
-        yield f"value {wrong!r} is not a {dtype}"
+        wrong = (value for value in values if type(value) is not wanted)
     elif wanted is int:
         allowed = int_range(dtype)
-        yield from [f"value {value} is not a {dtype}" for value in values if value not in allowed][:1]
+        wrong = (value for value in values if value not in allowed)
     elif dtype is not FLOAT64:
-        rounded = [value for value in values if value == value and round_float(value, dtype) != value]
-        yield from [f"value {value!r} is not a {dtype}" for value in rounded][:1]
+        wrong = (value for value in values if value == value and round_float(value, dtype) != value)
+    for value in islice(wrong, 1):
+        yield Fault(f"value {shown_value(value)} is not a {dtype}", part="values")
 
 
 def table_elided(node: Node) -> Faults:
     """A table is written in full."""
     if "elided" in node.attrs:
-        yield "this constant was elided when it was printed"
+        yield Fault("this constant was elided when it was printed", part="elided")
 
 
 def view_scalar_args(node: Node) -> Faults:
@@ -203,7 +212,7 @@ def index_dtype(node: Node) -> Faults:
     index = node.args[0] if node.args else node
     if index.type is INT64 or index is node or not _is_scalar(index):
         return ()
-    return (Fault(f"index has dtype {index.type}, expected int64", index),)
+    return (Fault(f"index has dtype {index.type}, expected int64", part=0),)
 
 
 def load_takes_view(node: Node) -> Faults:
@@ -216,7 +225,6 @@ def load_takes_view(node: Node) -> Faults:
 
 
 def _operand_count(node: Node) -> Iterator[str]:
-    assert node.op.args_info is not None
     count = len(node.op.args_info)
     if len(node.args) != count:
         yield f"{count} operand{'s' if count != 1 else ''} needed, got {len(node.args)}"
@@ -232,7 +240,7 @@ def _types(nodes: Iterable[Node]) -> str:
 def arith_types(node: Node) -> Faults:
     """Arithmetic has operands and result of one type that the operator accepts."""
     dtype, args, op = node.type, node.args, node.op
-    fits = len(args) == len(op.args_info or ())
+    fits = len(args) == len(op.args_info)
     for arg in args:
         if arg.type is not dtype or arg.op is ops.VIEW:
             fits = False
@@ -271,8 +279,10 @@ def compare_types(node: Node) -> Faults:
 def logical_types(node: Node) -> Faults:
     """Logic takes and gives bool."""
     yield from _operand_count(node)
-    if any([part.type is not BOOL for part in (*node.args, node)]):
-        yield f"bool operands and result needed, got {_types(node.args)} and {node.type}"
+    wrong = [position for position, arg in enumerate(node.args) if arg.type is not BOOL]
+    if wrong or node.type is not BOOL:
+        reason = f"bool operands and result needed, got {_types(node.args) or 'none'} and {node.type}"
+        yield Fault(reason, part=wrong[0] if wrong else "")
 
 
 def isfinite_types(node: Node) -> Faults:
@@ -290,7 +300,7 @@ def select_types(node: Node) -> Faults:
     yield from _operand_count(node)
     condition, first, second = node.args
     if condition.type is not BOOL:
-        yield f"condition is {condition.type}, not bool"
+        yield Fault(f"condition is {condition.type}, not bool", part=0)
     if first.type is not second.type:
         yield f"branch dtypes {first.type} and {second.type} differ"
     elif first.type is not node.type:
@@ -340,59 +350,66 @@ def assign_attrs(node: Node) -> Faults:
     """An assignment has a target and one scalar value of its type."""
     attrs, args = node.attrs, node.args
     declared = attrs.get("declare", True) is True
-    if attrs.get("target") and declared and len(args) == 1 and _is_scalar(args[0]) and args[0].type is node.type:
+    if (
+        type(attrs.get("target")) is str
+        and attrs["target"]
+        and declared
+        and len(args) == 1
+        and _is_scalar(args[0])
+        and args[0].type is node.type
+    ):
         return ()
     return _assign_faults(node)
 
 
-def _assign_faults(node: Node) -> Iterator[str]:
-    if not node.attrs.get("target"):
-        yield "no target name"
+def _assign_faults(node: Node) -> Iterator[str | Fault]:
+    if type(node.attrs.get("target")) is not str or not node.attrs["target"]:
+        yield Fault("no target name", part="target")
     if len(node.args) != 1 or not _is_scalar(node.args[0]):
         yield f"needs one scalar value, got {_names(node)}"
     elif node.args[0].type is not node.type:
         yield f"value has dtype {node.args[0].type}, the assignment says {node.type}"
     if type(node.attrs.get("declare", True)) is not bool:
-        yield "`declare` is not a boolean"
+        yield Fault("'declare' is not a boolean", part="declare")
     elif node.attrs.get("declare") is False:
-        yield "`declare` is left out, not False"
+        yield Fault("'declare' is left out, not False", part="declare")
 
 
 def range_attrs(node: Node) -> Faults:
     """A range has a name, a known kind and three scalar bounds."""
     kind = node.attrs.get("kind")
-    if kind not in ops.RANGE_KINDS:
-        hint = did_you_mean(str(kind), ops.RANGE_KINDS)
-        yield Fault("kind is missing" if kind is None else f"kind {kind} is unknown{hint}", part="kind")
-    if not node.attrs.get("name"):
-        yield "no name"
+    if kind is None:
+        yield "kind is missing"
+    elif type(kind) is not Word or kind not in ops.RANGE_KINDS:
+        quoted = isinstance(kind, str) and kind in ops.RANGE_KINDS
+        hint = f"; write kind={kind}" if quoted else did_you_mean(str(kind), ops.RANGE_KINDS)
+        yield Fault(f"kind {shown_value(kind)} is unknown{hint}", part="kind")
+    if type(node.attrs.get("name")) is not str or not node.attrs["name"]:
+        yield Fault("no name", part="name")
     if len(node.args) != 3 or not all(map(_is_scalar, node.args)):
         yield f"needs start, stop and step scalars, got {_names(node)}"
 
 
 def range_dtype(node: Node) -> Faults:
     """The bounds of a range are int64."""
-    return [
-        Fault(f"bound {word} has dtype {bound.type}, expected int64", node, word)
-        for word, bound in zip(("start", "stop", "step"), node.args, strict=False)
-        if bound.type is not INT64 and _is_scalar(bound)
-    ]
+    for position, (word, bound) in enumerate(zip(("start", "stop", "step"), node.args, strict=False)):
+        if bound.type is not INT64 and _is_scalar(bound):
+            yield Fault(f"bound {word} has dtype {bound.type}, expected int64", part=position)
 
 
 def range_step(node: Node) -> Faults:
     """A constant step is positive."""
-    step = node.args[2] if len(node.args) == 3 else node
-    value = step.attrs.get("value") if step.op is ops.CONST_INT else None
-    if type(value) is int and value <= 0:
-        return (Fault(f"constant step {value} is not positive", node, "step"),)
-    return NO_FAULTS
+    if len(node.args) == 3 and node.args[2].op is ops.CONST_INT:
+        value = node.args[2].attrs.get("value")
+        if type(value) is int and value <= 0:
+            yield Fault(f"constant step {shown_value(value)} is not positive", part=2)
 
 
 def for_body(node: Node) -> Faults:
-    """A loop has a range, then statements."""
-    if not node.args or node.args[0].op is not ops.RANGE:
+    """A loop has a range, then statements; a fragment has statements."""
+    if node.op is ops.FOR and (not node.args or node.args[0].op is not ops.RANGE):
         yield "first operand must be a range"
-    for statement in node.args[1:]:
+    for statement in node.args[1 if node.op is ops.FOR else 0 :]:
         if statement.op not in ops.STATEMENTS:
             yield f"'{statement.op.name}' is not a statement"
 
@@ -400,37 +417,43 @@ def for_body(node: Node) -> Faults:
 def call_attrs(node: Node) -> Faults:
     """A call has a callee and as many arguments as it says, each a buffer or a view."""
     attrs = node.attrs
-    if not attrs.get("callee"):
-        yield "no callee"
-    n_in, n_out = attrs.get("n_in"), attrs.get("n_out")
-    if type(n_in) is int and type(n_out) is int and n_in + n_out != len(node.args):
-        yield f"`n_in`+`n_out` is {n_in + n_out}, but {len(node.args)} arguments given"
-    elif (n_in is None) != (n_out is None):
-        yield "`n_in` and `n_out` are given together or not at all"
-    for arg in node.args:
+    if type(attrs.get("callee")) is not str or not attrs["callee"]:
+        yield Fault("no callee", part="callee")
+    n_in, n_out = whole(attrs.get("n_in")), whole(attrs.get("n_out"))
+    if n_in is not None and n_out is not None and n_in + n_out != len(node.args):
+        yield Fault(f"'n_in' + 'n_out' is {n_in + n_out}, but {len(node.args)} arguments given", part="n_in")
+    elif ("n_in" in attrs) != ("n_out" in attrs):
+        part = "n_in" if "n_in" in attrs else "n_out"
+        yield Fault("'n_in' and 'n_out' are given together or not at all", part=part)
+    for position, arg in enumerate(node.args):
         # An undeclared name is a variable here, for rule in-scope to report where there is a scope.
         if arg.op not in (ops.BUFFER, ops.VIEW, ops.VAR):
-            yield f"argument '{arg.op.name}' is neither buffer nor view"
+            yield Fault(f"argument '{arg.op.name}' is neither buffer nor view", part=position)
 
 
 def proc_params(node: Node) -> Faults:
     """A procedure's parameters are plain global buffers, and its mode is known."""
-    count = node.attrs.get("param_count")
-    if type(count) is not int:
+    count = whole(node.attrs.get("param_count"))
+    if count is None:
         yield "no param count"
         return
+    if not 0 <= count <= len(node.args):
+        yield f"param count is {count}, but there are {len(node.args)} operands"
+        return
     for param in node.args[:count]:
-        plain = param.op is ops.BUFFER and param.attrs.get("address_space") == "global"
-        if not plain:
-            name = param.attrs.get("name", param.op.name)
-            yield Fault(f"parameter {name} is not a plain global buffer", param)
-    for statement in node.args[max(count, 0) :]:
+        if param.op is not ops.BUFFER or param.attrs.get("address_space") != "global" or _INITS & param.attrs.keys():
+            name = value_name(param.attrs["name"]) if "name" in param.attrs else f"'{param.op.name}'"
+            yield Fault(f"parameter {name} is not a plain global buffer", param, "address_space")
+    for statement in node.args[count:]:
         if statement.op not in ops.STATEMENTS:
             yield f"'{statement.op.name}' is not a statement"
     mode = node.attrs.get("scalarize_mode", "disabled")
     if type(mode) is str and mode not in ops.SCALARIZE_MODES:
         hint = did_you_mean(mode, ops.SCALARIZE_MODES)
-        yield Fault(f"scalarize mode {mode} is unknown{hint}", part="scalarize_mode")
+        yield Fault(f"scalarize mode {shown_value(mode)} is unknown{hint}", part="scalarize_mode")
+
+
+_INITS: Final = frozenset({"values", "elided", "alias_of", "workspace_offset"})
 
 
 def program_procs(node: Node) -> Faults:
@@ -438,49 +461,12 @@ def program_procs(node: Node) -> Faults:
     if any([part.op is not ops.PROC for part in node.args]):
         yield f"a module holds procedures, got {_names(node)}"
     if node.attrs.get("proc_count") != len(node.args):
-        yield f"attribute proc_count is {node.attrs.get('proc_count')}, expected {len(node.args)}"
+        yield f"attribute 'proc_count' is {shown_value(node.attrs.get('proc_count'))}, expected {len(node.args)}"
 
 
-def op_arity(node: Node) -> Faults:
-    """A registered operator has the operands of its signature."""
-    yield from op_arity_faults(node)
-    for arg in node.args:
-        if not _is_scalar(arg):
-            yield f"argument '{arg.op.name}' is not an expression"
-
-
-def op_type(node: Node) -> Faults:
-    """A registered operator has the type its rule infers."""
-    inferred = node.op.get_attr("TFixedReturnType")
-    infer = node.op.get_attr("FInferType")
-    if inferred is None and infer is not None and not list(op_arity_faults(node)):
-        try:
-            inferred = infer(node)
-        except Exception as error:  # a rule of a third party: whatever it raises is shown
-            yield f"FInferType raised {type(error).__name__}: {error}"
-            return
-    if inferred is not None and inferred is not node.type:
-        yield f"recorded type {node.type} != inferred {inferred}"
-
-
-def op_verify(node: Node) -> Faults:
-    """A registered operator passes the checks it brings along."""
-    check = node.op.get_attr("FVerify")
-    if check is None:
-        return
-    try:
-        yield from [reason for _rule, reason in check(node)]
-    except Exception as error:  # a rule of a third party: whatever it raises is shown
-        yield f"FVerify raised {type(error).__name__}: {error}"
-
-
-def _scalar_ops(*typings: str) -> frozenset[Op]:
-    names = [name for name in Op.list_op_names() if name.startswith("prog.")]
-    return frozenset({op for op in map(Op.get, names) if op.get_attr("TScalarTyping") in typings})
-
-
-_ARITH: Final = _scalar_ops("arith")
-_SHARED: Final = _scalar_ops("arith", "compare", "logic", "test", "select", "cast")
+def _typed(*typings: str) -> Callable[[Op], bool]:
+    """Return the test for the forms of shared scalar operators with these type rules, of those to come as well."""
+    return lambda op: ops.typing_of(op) in typings
 
 
 def _only(op: Op) -> frozenset[Op]:
@@ -501,13 +487,13 @@ NODE_RULES: Final = (
     Rule("view-scalar-args", view_scalar_args, _only(ops.VIEW)),
     Rule("index-dtype", index_dtype, _only(ops.VIEW)),
     Rule("load-takes-view", load_takes_view, _only(ops.LOAD)),
-    Rule("arith-types", arith_types, _ARITH),
-    Rule("int-division-types", int_division_types, frozenset({op for op in _ARITH if _integers_only(op)})),
-    Rule("compare-types", compare_types, _scalar_ops("compare")),
-    Rule("logical-types", logical_types, _scalar_ops("logic")),
-    Rule("isfinite-types", isfinite_types, _scalar_ops("test")),
-    Rule("select-types", select_types, _scalar_ops("select")),
-    Rule("cast-types", cast_types, _scalar_ops("cast")),
+    Rule("arith-types", arith_types, _typed("arith")),
+    Rule("int-division-types", int_division_types, lambda op: ops.is_shared(op) and _integers_only(op)),
+    Rule("compare-types", compare_types, _typed("compare")),
+    Rule("logical-types", logical_types, _typed("logic")),
+    Rule("isfinite-types", isfinite_types, _typed("test")),
+    Rule("select-types", select_types, _typed("select")),
+    Rule("cast-types", cast_types, _typed("cast")),
     Rule("store-attrs", store_attrs, _only(ops.STORE)),
     Rule("store-dtype", store_dtype, _only(ops.STORE)),
     Rule("store-pair-attrs", store_pair_attrs, _only(ops.STORE_PAIR)),
@@ -515,7 +501,7 @@ NODE_RULES: Final = (
     Rule("range-attrs", range_attrs, _only(ops.RANGE)),
     Rule("range-dtype", range_dtype, _only(ops.RANGE)),
     Rule("range-step", range_step, _only(ops.RANGE)),
-    Rule("for-body", for_body, _only(ops.FOR)),
+    Rule("for-body", for_body, frozenset({ops.FOR, ops.BLOCK})),
     Rule("call-attrs", call_attrs, _only(ops.CALL)),
     Rule("proc-params", proc_params, _only(ops.PROC)),
     Rule("program-procs", program_procs, _only(ops.PROGRAM)),
@@ -524,12 +510,8 @@ NODE_RULES: Final = (
 
 
 def _is_registered(op: Op) -> bool:
-    return op not in ops.ROWS and op not in _SHARED
+    return op not in ops.ROWS and not ops.is_shared(op)
 
 
-REGISTERED_RULES: Final = (
-    Rule("op-arity", op_arity, _is_registered),
-    Rule("op-type", op_type, _is_registered),
-    Rule("op-verify", op_verify, _is_registered),
-)
+REGISTERED_RULES: Final = registered_rules("prog", _is_registered)
 """The rules of operators that others registered."""

@@ -8,16 +8,18 @@ alone.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 from scaly_ir.dialects.prog import ops
 from scaly_ir.dialects.prog.build import body_of, params_of
-from scaly_ir.dialects.prog.call_rules import CALL_RULES, SIZE_RULE
-from scaly_ir.dialects.prog.context import Context, Declaration, Storage
-from scaly_ir.dialects.prog.place_rules import PLACE_RULES
+from scaly_ir.dialects.prog.call_rules import CALL_RULES
+from scaly_ir.dialects.prog.context import Context, Declaration, Storage, buffer_size, symbol_name, value_name
+from scaly_ir.dialects.prog.place_rules import PLACE_RULES, declares
 from scaly_ir.dialects.prog.rules import NODE_RULES, REGISTERED_RULES
-from scaly_ir.graph import Node
+from scaly_ir.graph import Node, preorder
 from scaly_ir.spec import NO_FAULTS, Fault, Faults, Spec, Violation
+from scaly_ir.text.locations import Place
 
 
 class _Walk:
@@ -26,6 +28,8 @@ class _Walk:
     def __init__(self, spec: Spec, root: Node) -> None:
         self.spec = spec
         self.context = Context(root)
+        self.in_place = 2 if self.context.fragment else 1
+        """Which of the lists that `Spec.rules_of` returns are the rules in context."""
         self.found: list[Violation] = []
         self.sound: set[Node] = set()
         """Nodes that break no rule of their own."""
@@ -45,10 +49,10 @@ class _Walk:
                 if self.found:
                     yield from self.found
                     self.found.clear()
-                if node.op is ops.PROGRAM or node.op is ops.FOR:
+                if node.op is ops.FOR or node is root is not self.context.proc:
                     pending.append((iter(body_of(node)), node))
                     break
-                if node.op is ops.PROC:
+                if node is self.context.proc:
                     pending.append((iter(_statements(node)), node))
                     break
             else:
@@ -63,7 +67,7 @@ class _Walk:
         context.statement += 1
         context.in_proc += 1
         op = node.op
-        if op is ops.PROC:
+        if op is ops.PROC and context.proc is None:
             self.head(node)
             return
         self.alone(node, node)
@@ -76,12 +80,10 @@ class _Walk:
                 self.alone(arg, node)
             self.scalars(indices, node)
         elif op in ops.STATEMENTS and node.args:
-            # The text has the values first and the place behind them.
-            first_view = node.args[0].op is ops.VIEW
-            self.scalars([*node.args[1:], node.args[0]] if first_view else node.args, node)
+            self.scalars(_in_text_order(node), node)
+        self.in_context(node, node)
         if not context.fragment:
-            self.in_context(node, node)
-            self.declare(node, node)
+            self.declare(node)
 
     def head(self, node: Node) -> None:
         """Check the head of a procedure and declare its parameters."""
@@ -90,11 +92,17 @@ class _Walk:
         self.alone(node, node)
         self.in_context(node, node)
         inputs = node.attrs.get("input_count", 0)
+        context.in_header = True
         for position, param in enumerate(_params(node)):
             self.alone(param, node)
             if param.op is ops.BUFFER:
+                first = len(self.found)
                 self.in_context(param, node)
-                self.declare(param, node, writable=not (type(inputs) is int and position < inputs))
+                # Two parameters may be the same node, so the place is that of the operand.
+                place = context.place(node, node, position)
+                self.found[first:] = [replace(violation, place=place) for violation in self.found[first:]]
+                self.declare(param, place, writable=not (type(inputs) is int and position < inputs))
+        context.in_header = False
 
     def loop(self, node: Node) -> None:
         """Check the head of a loop and bring its variable into scope."""
@@ -109,49 +117,52 @@ class _Walk:
     def end(self, node: Node) -> None:
         """Leave a body."""
         context = self.context
-        if node.op is ops.PROC:
-            if not context.fragment:
-                self.report(SIZE_RULE.name, node, SIZE_RULE.check(node, context), node)
+        if node is context.proc:
             name = node.attrs.get("name")
             if type(name) is str:
-                context.procs.setdefault(name, (node, context.proc_statement))
-        if node.op is not ops.PROGRAM:
+                context.procs.setdefault(name, (node, context.proc_place))
+            context.leave()
+        elif node.op is ops.FOR:
             context.leave()
 
-    def declare(self, node: Node, statement: Node, *, writable: bool = True) -> None:
-        """Record what a statement declares, calls or needs."""
+    def declare(self, node: Node, place: Place | None = None, *, writable: bool = True) -> None:
+        """Record what a statement or, at `place`, a parameter declares."""
         context = self.context
         if node.op is ops.ASSIGN:
             target = node.attrs.get("target")
-            if node.attrs.get("declare") and type(target) is str and target not in context.names:
-                context.declare(target, Declaration("scalar", node.type, node, context.statement, node))
+            if type(target) is str and (target not in context.names or declares(node)):
+                # A target that nobody declared counts as declared from here on: one message is enough.
+                kind = "scalar" if declares(node) else ""
+                context.declare(target, Declaration(kind, node.type, node, context.place(node, node, "target")))
         elif node.op is ops.BUFFER:
             name = node.attrs.get("name")
-            if type(name) is not str or name in context.names:
+            if type(name) is not str:
                 return
-            context.declare(name, Declaration("buffer", node.type, node, context.statement, statement))
-            source = context.storage.get(node.attrs.get("alias_of", ""))
-            offset = node.attrs.get("alias_offset")
-            if source is not None and type(offset) is int:
-                context.storage[name] = Storage(source.root, source.offset + offset, source.writable)
-            else:
-                table = "values" in node.attrs or "elided" in node.attrs
-                context.storage[name] = Storage(name, 0, writable and not table)
-        elif node.op is ops.CALL and context.callee_needs is not None:
-            found = context.procs.get(node.attrs.get("callee", ""))
-            needed = None if found is None else found[0].attrs.get("sz_w")
-            context.callee_needs = max(context.callee_needs, needed) if type(needed) is int else None
+            new = name not in context.names
+            place = place or context.place(node, node, "name")
+            context.declare(name, Declaration("buffer", node.type, node, place, buffer_size(node)))
+            if new:
+                context.storage[name] = self.storage(name, node, writable)
+
+    def storage(self, name: str, node: Node, writable: bool) -> Storage:
+        """Return the storage behind a declaration."""
+        source, offset = node.attrs.get("alias_of"), node.attrs.get("alias_offset")
+        behind = self.context.storage.get(source) if type(source) is str else None
+        if behind is not None and type(offset) is int:
+            return Storage(behind.root, behind.offset + offset, behind.writable)
+        return Storage(name, 0, writable and "values" not in node.attrs and "elided" not in node.attrs)
 
     def report(self, rule: str, node: Node, faults: Faults, statement: Node) -> None:
         """Record what a rule found as violations at the current place."""
         context = self.context
+        operation = ""
         for fault in faults:
             reason, blamed, part, notes = Fault(fault) if isinstance(fault, str) else fault
             blamed = node if blamed is None else blamed
-            number = context.proc_statement if node.op is ops.PROC else context.statement
+            operation = operation or _operation(node, statement)
             label = _label(blamed, context.in_proc)
-            operation = _operation(blamed, statement)
-            self.found.append(Violation(rule, blamed, reason, label, operation, number, statement, part, notes))
+            place = context.place(statement, blamed, part)
+            self.found.append(Violation(rule, blamed, reason, label, operation, place, notes))
 
     def alone(self, node: Node, statement: Node) -> None:
         """Check the rules of a node on its own."""
@@ -168,9 +179,7 @@ class _Walk:
     def in_context(self, node: Node, statement: Node) -> None:
         """Check the rules of a node in its context."""
         context = self.context
-        if context.fragment:
-            return
-        for name, check in self.spec.rules_of(node.op)[1]:
+        for name, check in self.spec.rules_of(node.op)[self.in_place]:
             faults = check(node, context)
             if faults is not NO_FAULTS:
                 self.report(name, node, faults, statement)
@@ -178,6 +187,7 @@ class _Walk:
     def scalars(self, roots: Sequence[Node], statement: Node) -> None:
         """Check scalars and views and all below them, in the order of the text."""
         placed, scope, open_scopes = self.placed, self.context.scope, self.context.open_scopes
+        before = len(self.found)
         pending = list(roots)
         pending.reverse()
         while pending:
@@ -190,6 +200,11 @@ class _Walk:
             self.in_context(node, statement)
             if node.args:
                 pending.extend(node.args[::-1])
+        if len(self.found) > before:
+            # The next statement that uses what is wrong gets a message of its own.
+            for root in roots:
+                for node in preorder(root):
+                    placed.pop(node, None)
 
 
 def _params(proc: Node) -> tuple[Node, ...]:
@@ -200,42 +215,46 @@ def _statements(proc: Node) -> tuple[Node, ...]:
     return body_of(proc) if type(proc.attrs.get("param_count")) is int else ()
 
 
-_NAMELESS: Final = frozenset({ops.VIEW, ops.VAR, ops.RANGE, ops.CONST_INT, ops.CONST_FLOAT})
-"""Operators that the text does not write by their name."""
-
-
-def _operation(node: Node, statement: Node) -> str:
-    """Return the operation that the text shows for a node: for a name, literal or place, that of what it is part of."""
-    user: Node | None = node
-    if node.op is ops.BUFFER and node is not statement:
-        return statement.op.name  # a parameter or an argument
-    while user is not None and user.op in _NAMELESS:
-        user = _user(user, statement)
-    return (statement if user is None else user).op.name
-
-
-def _user(node: Node, statement: Node) -> Node | None:
-    """Return a node of a statement that has `node` as an operand, or None for the statement itself."""
-    pending = list(statement.args[:1] if statement.op is ops.FOR else statement.args)
-    seen = set(pending)
-    while pending:
-        user = pending.pop()
-        if node in user.args:
-            return user
-        fresh = [operand for operand in user.args if operand not in seen]
-        seen.update(fresh)
-        pending.extend(fresh)
-    return None
+def _in_text_order(node: Node) -> Sequence[Node]:
+    """Return the operands of a statement in the order of its text: values first and the place behind them."""
+    first_view = bool(node.args) and node.args[0].op is ops.VIEW and node.op is not ops.CALL
+    return [*node.args[1:], node.args[0]] if first_view else node.args
 
 
 def _label(node: Node, number: int) -> str:
     """Return how a message calls a node: by its name, or by its statement's number in the procedure."""
     attrs = node.attrs
     if node.op is ops.PROC:
-        return f"@{attrs.get('name')}"
+        return symbol_name(attrs.get("name"))
     domain = node.args[0] if node.op is ops.FOR and node.args else node
     name = domain.attrs.get("name", domain.attrs.get("target"))
-    return f"#{number}" if name is None else f"%{name}"
+    return f"#{number}" if name is None else value_name(name)
+
+
+_UNSPELLED: Final = frozenset({ops.VIEW, ops.VAR, ops.CONST_INT, ops.CONST_FLOAT})
+"""What has no operation's name of its own in the text."""
+
+
+def _operation(node: Node, statement: Node) -> str:
+    """Return the operation of the text that a node of a statement belongs to."""
+    if statement.op is ops.PROGRAM:
+        return "prog.module"
+    if statement.op is ops.PROC or (statement.op is ops.FOR and node.op is ops.RANGE):
+        return statement.op.name
+    if node.op not in _UNSPELLED and not (node.op is ops.BUFFER and statement.op is ops.CALL):
+        return node.op.name
+    operands = statement.args[:1] if statement.op is ops.FOR else _in_text_order(statement)
+    pending = [(operand, statement.op) for operand in reversed(operands)]
+    seen = set()
+    while pending:
+        current, owner = pending.pop()
+        if current is node:
+            return owner.name
+        if current not in seen:
+            seen.add(current)
+            own = owner if current.op in _UNSPELLED or current.op is ops.RANGE else current.op
+            pending.extend([(operand, own) for operand in reversed(current.args)])
+    return statement.op.name
 
 
 def _walk(spec: Spec, root: Node) -> Iterator[Violation]:

@@ -5,25 +5,28 @@ It reads everything the language allows and is the source of every diagnostic ab
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from lark import Token
 
 from scaly_ir.attributes import Attrs, AttrValue
 from scaly_ir.dialects.prog import ops
-from scaly_ir.dialects.prog.assembler import Assembler, Item, Literal, Place, syntax_attrs, word_or_constant
+from scaly_ir.dialects.prog.assembler import Assembler, Item, Literal, Place, word_or_constant
 from scaly_ir.graph import Node
 from scaly_ir.op import Op
-from scaly_ir.prim import SCALAR_OPS
-from scaly_ir.text.diagnostics import Diagnostic, did_you_mean
-from scaly_ir.text.lalr import Driver, Language, Piece
+from scaly_ir.text.diagnostics import Diagnostic
+from scaly_ir.text.lalr import Driver
+from scaly_ir.text.language import Language, Piece, Sentence
+from scaly_ir.text.locations import Part
+from scaly_ir.text.mistakes import unknown_scalar
 from scaly_ir.text.source import Source
 from scaly_ir.text.spelling import LiteralError, read_float, read_int, read_name, read_string
 from scaly_ir.types import DTYPES, FLOAT64, INT64, DType, MemRefType
 
-_OPERATORS: Final = {f"prog.{name}": Op.get(f"prog.{name}") for name in SCALAR_OPS if name != "cast"}
+_OPERATORS: Final = {name: op for name, op in ops.OPERATORS.items() if name != "prog.cast"}
+"""The scalar operators that the grammar knows; those that are registered later are read as other names are."""
 
 _KEYWORDS: Final = {
     "prog.module": "MODULE",
@@ -56,43 +59,99 @@ LANGUAGE: Final = Language(
     operators=tuple(_OPERATORS),
     dtypes=tuple([str(dtype) for dtype in DTYPES]),
     starters=frozenset({"MODULE", "PROC", "FOR", "STORE", "STORE_PAIR", "CALL"}),
+    scalars=_SCALAR,
+    outer=frozenset({"MODULE", "PROC"}),
     binders=frozenset({"prog.for"}),
     stubs={
         "MODULE": [("MODULE", "prog.module"), ("LBRACE", "{")],
         "PROC": [("PROC", "prog.proc"), ("SYMBOL", "@-"), ("LPAR", "("), ("RPAR", ")"), ("LBRACE", "{")],
         "FOR": [
             *(("FOR", "prog.for"), ("VALUE", "%-"), ("EQUAL", "="), ("INT", "0"), ("TO", "to"), ("INT", "0")),
-            *(("STEP", "step"), ("INT", "1"), ("LBRACE", "{"), ("WORD", "kind"), ("EQUAL", "=")),
+            *(("STEP", "step"), ("INT", "1"), ("LATTRS", "{"), ("WORD", "kind"), ("EQUAL", "=")),
             *(("WORD", "serial"), ("RBRACE", "}"), ("LBRACE", "{")),
         ],
     },
     groups=[
-        (_SCALAR, "a scalar"),
         (_STATEMENT, "a statement"),
         (frozenset({"ALIAS", "WORKSPACE", "DENSE"}), "'prog.alias', 'prog.workspace' or 'dense'"),
-        (frozenset({"BUFFER", "ASSIGN"}), "'prog.assign' or 'prog.buffer'"),
     ],
+    sentences=[
+        Sentence(
+            "LATTRS", frozenset({"LBRACE"}), "expected attributes such as '{{kind=serial}}' before the body", True
+        ),
+        Sentence("EQUAL", frozenset({"ALIAS", "WORKSPACE", "DENSE"}), "expected '=' before '{found}'"),
+        Sentence("COLON", frozenset({"MEMREF", "DTYPE"}), "expected ':' before '{found}'"),
+        Sentence("DTYPE", frozenset({"MEMREF"}), "expected a dtype such as 'float64', found '{found}'"),
+        Sentence(
+            "LSQB", frozenset({"COLON", "COMMA"}), "expected an index in brackets after '{before}', found '{found}'"
+        ),
+        Sentence("ASSIGN", frozenset({"CALL"}), "'prog.call' gives no value; what it writes are its last arguments"),
+        Sentence("ASSIGN", _SCALAR - {"NAME"}, "expected 'prog.assign' before '{found}'"),
+    ],
+    hints={
+        "gt": "write 'prog.lt' with its operands swapped",
+        "ge": "write 'prog.le' with its operands swapped",
+        "min": "write 'prog.minimum'",
+        "max": "write 'prog.maximum'",
+        "fabs": "write 'prog.abs'",
+        "true": "a bool is written 0 or 1",
+        "false": "a bool is written 0 or 1",
+        "True": "a bool is written 0 or 1",
+        "False": "a bool is written 0 or 1",
+    },
 )
 
 _Range = tuple[int, int]
 
 
-class _Actions:
-    """One method for each rule of the grammar, named alike; pieces come without punctuation."""
+class _Param(NamedTuple):
+    """A parameter as read: its name and type and where they stand."""
 
-    def __init__(self) -> None:
+    name: str
+    memref: MemRefType
+    name_at: _Range
+    type_at: _Range
+
+
+class _Given(dict[str, AttrValue]):
+    """Attributes as read, with the place of each."""
+
+    def __init__(self, places: Mapping[str, _Range], values: Mapping[str, AttrValue]) -> None:
+        super().__init__(values)
+        self.places = places
+
+
+class _Actions:
+    """One method for each rule of the grammar, named alike; pieces come without punctuation.
+
+    When `marking` is set, `spans` tells afterwards where each node and its parts stand. The head of a module or
+    procedure is marked as None: its node does not exist before the end of the body.
+    """
+
+    def __init__(self, *, marking: bool) -> None:
         self.driver: Driver
-        self.spans: list[tuple[Node | None, str, _Range]] = []
-        """Where nodes stand, and parts of them; None for a head whose node is not complete yet."""
-        self.keys: dict[str, _Range] = {}
-        """Where the attributes stand that were read last."""
-        self.assembler = Assembler(self._fail, self._mark)
+        self.spans: list[tuple[Node | None, Part, _Range]] = []
+        self._marking = marking
+        self._indices: dict[_Range, tuple[_Range, _Range]] = {}
+        """For the range of a place in a buffer, the ranges of the buffer's name and of the index."""
+        self.assembler = Assembler(self._fail, self._mark if marking else None)
 
     def _fail(self, message: str, at: Any, code: str) -> None:
         self.driver.fail(message, at, code)
 
-    def _mark(self, node: Node, at: Any, part: str) -> None:
+    def _mark(self, node: Node | None, at: Any, part: Part) -> None:
         self.spans.append((node, part, at))
+        if part == "" and at in self._indices and node is not None and node.op is ops.VIEW:
+            name, index = self._indices[at]
+            self.spans.extend([(node, "buffer", name), (node, 0, index)])
+
+    def _mark_parts(self, node: Item | None, places: Mapping[Any, _Range]) -> None:
+        if self._marking and (node is None or isinstance(node, Node)):
+            for part, at in places.items():
+                self._mark(node, at, part)
+
+    def _mark_operands(self, node: Item, parts: Sequence[Piece | Token]) -> None:
+        self._mark_parts(node, {position: _at(part) for position, part in enumerate(parts)})
 
     def _read_name(self, token: Token) -> str:
         try:
@@ -105,23 +164,23 @@ class _Actions:
         """The whole file."""
 
     def module_open(self, parts: list[Any], at: _Range) -> None:
-        self.assembler.open_module(self._checked_attrs(ops.PROGRAM, parts), *at)
+        attrs = self._checked_attrs(ops.PROGRAM, parts)
+        self.assembler.open_module(attrs, *at)
+        self._mark_parts(None, attrs.places)
 
     def proc_open(self, parts: list[Any], at: _Range) -> None:
-        params: list[tuple[str, MemRefType]] = []
-        places = []
-        for part in parts:
-            if isinstance(part, Piece) and isinstance(part.value, tuple):
-                params.append(part.value)
-                places.append((part.start, part.end))
+        params = [part.value for part in parts if isinstance(part, Piece) and isinstance(part.value, _Param)]
         attrs = self._checked_attrs(ops.PROC, parts)
-        declared = self.assembler.open_proc(self._read_name(parts[1]), params, attrs, *at)
-        for node, place in zip(declared, places, strict=True):
-            self._mark(node, place, "")
-        self._mark_keys(None, parts)
+        pairs = [(param.name, param.memref) for param in params]
+        declared = self.assembler.open_proc(self._read_name(parts[1]), pairs, attrs, *at)
+        self._mark_parts(None, {**attrs.places, "name": _at(parts[1])})
+        for position, (node, param) in enumerate(zip(declared, params, strict=True)):
+            self._mark_parts(None, {position: param.name_at})
+            self._mark_parts(node, {"": (param.name_at[0], param.type_at[1]), "name": param.name_at})
+            self._mark_parts(node, dict.fromkeys(("shape", "address_space"), param.type_at))
 
-    def param(self, parts: list[Any], at: _Range) -> tuple[str, MemRefType]:
-        return self._read_name(parts[0]), self._memref(parts[1])
+    def param(self, parts: list[Any], at: _Range) -> _Param:
+        return _Param(self._read_name(parts[0]), self._memref(parts[1]), _at(parts[0]), _at(parts[1]))
 
     def _close(self, parts: list[Any], at: _Range) -> None:
         self.assembler.close()
@@ -129,80 +188,79 @@ class _Actions:
     module = proc = loop = _close
 
     def loop_open(self, parts: list[Any], at: _Range) -> None:
-        bounds = [part for part in parts if isinstance(part, Piece) and not isinstance(part.value, dict)]
+        bounds = [part for part in parts if isinstance(part, Piece) and not isinstance(part.value, _Given)]
         attrs = self._checked_attrs(ops.RANGE, parts)
         name = self._read_name(parts[1])
         node = self.assembler.open_for(name, [bound.value for bound in bounds], attrs, *at)
-        self._mark(node, at, "")
-        self._mark(node, _at(parts[1]), "name")
-        self._mark_keys(node, parts)
-        for word, bound in zip(("start", "stop", "step"), bounds, strict=True):
-            self._mark(node, _at(bound), word)
+        self._mark_parts(node, {"": at, "name": _at(parts[1]), **attrs.places})
+        self._mark_operands(node, bounds)
 
     def buffer(self, parts: list[Any], at: _Range) -> None:
         memref = self._memref(parts[2])
-        init: dict[str, AttrValue] = {}
-        if len(parts) > 3:
-            kind, value = parts[3].value
-            init = {"values": self.assembler.table(value, memref.dtype)} if kind == "table" else value
+        init: Mapping[str, AttrValue] = {}
+        places: Mapping[str, _Range] = {}
+        if len(parts) > 3 and isinstance(parts[3].value, _Given):
+            init, places = parts[3].value, parts[3].value.places
+        elif len(parts) > 3:
+            init = {"values": self.assembler.table(parts[3].value, memref.dtype)}
+            places = {"values": _at(parts[3])}
         node = self.assembler.buffer(self._read_name(parts[0]), memref, **init)
-        self._add(node, parts[0], at)
+        types = dict.fromkeys(("shape", "address_space"), _at(parts[2]))
+        self._add(node, at, {"name": _at(parts[0]), **types, **places})
 
-    def _mark_keys(self, node: Node | None, parts: list[Any]) -> None:
-        if any([isinstance(part, Piece) and type(part.value) is dict for part in parts]):
-            self.spans.extend([(node, key, place) for key, place in self.keys.items()])
-
-    def _add(self, node: Node, head: Token | Piece, at: _Range) -> None:
-        self._mark(node, at, "")
-        if isinstance(head, Token):
-            self._mark(node, _at(head), "name")
+    def _add(self, node: Node, at: _Range, places: Mapping[Any, _Range]) -> None:
+        self._mark_parts(node, {"": at, **places})
         self.assembler.add(node, *at)
 
-    def alias(self, parts: list[Any], at: _Range) -> tuple[str, dict[str, AttrValue]]:
-        return "alias", {"alias_of": self._read_name(parts[1]), "alias_offset": self._integer(parts[3])}
+    def alias(self, parts: list[Any], at: _Range) -> _Given:
+        values = {"alias_of": self._read_name(parts[1]), "alias_offset": self._integer(parts[3])}
+        return _Given({"alias_of": _at(parts[1]), "alias_offset": _at(parts[3])}, values)
 
-    def workspace(self, parts: list[Any], at: _Range) -> tuple[str, dict[str, AttrValue]]:
-        return "workspace", {"workspace_offset": self._integer(parts[2])}
+    def workspace(self, parts: list[Any], at: _Range) -> _Given:
+        return _Given({"workspace_offset": _at(parts[2])}, {"workspace_offset": self._integer(parts[2])})
 
-    def table(self, parts: list[Any], at: _Range) -> tuple[str, list[Literal]]:
-        return "table", [part.value for part in parts[1:]]
+    def table(self, parts: list[Any], at: _Range) -> list[Literal]:
+        return [part.value for part in parts[1:]]
 
     def entry(self, parts: list[Any], at: _Range) -> Literal:
         return Literal(str(parts[0]), at)
 
-    def elided(self, parts: list[Any], at: _Range) -> tuple[str, dict[str, AttrValue]]:
-        return "elided", {"elided": self._integer(parts[2])}
+    def elided(self, parts: list[Any], at: _Range) -> _Given:
+        return _Given({"elided": at}, {"elided": self._integer(parts[2])})
 
     def store(self, parts: list[Any], at: _Range) -> None:
-        dtype = self._dtype(parts[3])
-        self._add(self.assembler.store(parts[1].value, parts[2].value, dtype, _at(parts[1])), parts[1], at)
+        value, place, dtype = parts[1:]
+        node = self.assembler.store(value.value, place.value, self._dtype(dtype), _at(value))
+        self._add(node, at, {0: _at(place), 1: _at(value)})
 
     def store_pair(self, parts: list[Any], at: _Range) -> None:
-        dtype = self._dtype(parts[4])
-        first, second, place = [part.value for part in parts[1:4]]
-        self._add(self.assembler.store_pair(first, second, place, dtype, _at(parts[1])), parts[1], at)
+        first, second, place, token = parts[1:]
+        dtype = self._dtype(token)
+        # The second value is to blame for a wrong type only where the first is none.
+        wrong = isinstance(first.value, Node) and first.value.type is not dtype
+        blamed = _at(first if wrong else second)
+        node = self.assembler.store_pair(first.value, second.value, place.value, dtype, blamed)
+        self._add(node, at, {0: _at(place), 1: _at(first), 2: _at(second)})
 
     def assign(self, parts: list[Any], at: _Range) -> None:
         dtype = self._dtype(parts[3])
         attrs = self._checked_attrs(ops.ASSIGN, parts)
         name = self._read_name(parts[0])
         node = self.assembler.assign(name, parts[2].value, dtype, attrs, _at(parts[2]))
-        self._mark_keys(node, parts)
-        self._add(node, parts[0], at)
+        self._add(node, at, {"target": _at(parts[0]), 0: _at(parts[2]), **attrs.places})
 
     def call(self, parts: list[Any], at: _Range) -> None:
-        arguments = [part.value for part in parts[2:] if not isinstance(part.value, dict)]
+        arguments = [part for part in parts[2:] if not isinstance(part.value, _Given)]
         attrs = self._checked_attrs(ops.CALL, parts)
-        node = self.assembler.call(self._read_name(parts[1]), arguments, attrs)
-        for argument, part in zip(node.args, parts[2:], strict=False):
-            self._mark(argument, _at(part), "")
-        self._mark_keys(node, parts)
-        self._add(node, parts[1], at)
+        node = self.assembler.call(self._read_name(parts[1]), [argument.value for argument in arguments], attrs)
+        self._add(node, at, {"callee": _at(parts[1]), **attrs.places})
+        self._mark_operands(node, arguments)
 
     def whole(self, parts: list[Any], at: _Range) -> str:
         return self._read_name(parts[0])
 
     def view(self, parts: list[Any], at: _Range) -> Place:
+        self._indices[at] = (_at(parts[0]), _at(parts[1]))
         return self.assembler.place(self._read_name(parts[0]), parts[1].value, at)
 
     # --- scalars ------------------------------------------------------------------------------------------------------
@@ -217,7 +275,9 @@ class _Actions:
         return self.assembler.load(parts[1].value, at)
 
     def apply(self, parts: list[Any], at: _Range) -> Item:
-        return self.assembler.apply(_OPERATORS[parts[0]], [part.value for part in parts[1:]], at)
+        item = self.assembler.apply(_OPERATORS[parts[0]], [part.value for part in parts[1:]], at)
+        self._mark_operands(item, parts[1:])
+        return item
 
     def cast(self, parts: list[Any], at: _Range) -> Item:
         return self.assembler.cast(Op.get("prog.cast"), parts[1].value, self._dtype(parts[2]), at)
@@ -243,9 +303,10 @@ class _Actions:
 
     def _registered(self, applied: list[Any], attrs: Mapping[str, AttrValue], dtype: DType | None, at: _Range) -> Item:
         name = str(applied[0])
+        if name in ops.OPERATORS and not attrs and dtype is None:
+            return self.assembler.apply(ops.OPERATORS[name], [part.value for part in applied[1:]], at)
         if name.startswith("prog."):
-            hint = did_you_mean(name, LANGUAGE.operations())
-            self._fail(f"unknown operation '{name}'{hint}", _at(applied[0]), "unknown-op")
+            self._fail(unknown_scalar(LANGUAGE, name, applied=True), _at(applied[0]), "unknown-op")
             return self.assembler.unknown(at)
         operands = [part.value for part in applied[1:]]
         return self.assembler.registered(name, operands, Attrs(attrs), dtype, at)
@@ -269,24 +330,30 @@ class _Actions:
 
     # --- attributes ---------------------------------------------------------------------------------------------------
 
-    def _checked_attrs(self, op: Op, parts: list[Any]) -> dict[str, AttrValue]:
+    def _checked_attrs(self, op: Op, parts: list[Any]) -> _Given:
         for part in parts:
-            if isinstance(part, Piece) and type(part.value) is dict:
-                fault = syntax_attrs(op, part.value)
-                if fault is not None:
-                    self._fail(fault, _at(part), "attribute")
+            if isinstance(part, Piece) and isinstance(part.value, _Given):
+                for key in part.value:
+                    spec = (op.attr_specs or {}).get(key)
+                    if spec is not None and not spec.printed:
+                        message = (
+                            f"attribute '{key}' is written by the syntax of '{parts[0]}', not among its attributes"
+                        )
+                        self._fail(message, part.value.places[key], "attribute")
                 return part.value
-        return {}
+        return _Given({}, {})
 
-    def attrs(self, parts: list[Any], at: _Range) -> dict[str, AttrValue]:
+    def attrs(self, parts: list[Any], at: _Range) -> _Given:
         attrs: dict[str, AttrValue] = {}
-        self.keys = {part.value[0]: _at(part) for part in parts}
+        places: dict[str, _Range] = {}
         for part in parts:
             key, value = part.value
             if key in attrs:
-                self._fail(f"attribute '{key}' is given twice", _at(part), "attribute")
+                notes = [self.driver.note(f"'{key}' is given here", places[key])]
+                self.driver.fail(f"attribute '{key}' is given twice", _at(part), "attribute", notes)
             attrs[key] = value
-        return attrs
+            places[key] = _at(part)
+        return _Given(places, attrs)
 
     map = attrs
 
@@ -333,7 +400,7 @@ def _at(part: Token | Piece) -> _Range:
 
 def read(source: Source) -> tuple[Node | None, Assembler, list[Diagnostic]]:
     """Read any text; the root is None when there are diagnostics."""
-    actions = _Actions()
+    actions = _Actions(marking=False)
     actions.driver = Driver(LANGUAGE, source, actions)
     actions.driver.run()
     if actions.driver.diagnostics:
@@ -341,12 +408,12 @@ def read(source: Source) -> tuple[Node | None, Assembler, list[Diagnostic]]:
     return actions.assembler.finish(), actions.assembler, []
 
 
-def statement_spans(source: Source, names: Mapping[str, Node]) -> list[tuple[Node | None, str, _Range]]:
-    """Read one statement (or head with an empty body) and return where each of its nodes stands.
+def statement_spans(source: Source, names: Mapping[str, Node]) -> list[tuple[Node | None, Part, _Range]]:
+    """Read one statement (or head with an empty body) and return where each of its nodes, and what of them, stands.
 
-    `names` are the declarations that its text depends on.
+    `names` are the declarations that its text depends on; the head of a module or procedure counts as None.
     """
-    actions = _Actions()
+    actions = _Actions(marking=True)
     actions.assembler.names.update(names)
     actions.driver = Driver(LANGUAGE, source, actions)
     actions.driver.run()

@@ -8,17 +8,18 @@ module knows no dialect. Source of the rules: graph specification A1 and A2.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from threading import RLock
 from typing import Any, Final, NoReturn
 
 from scaly_ir.attributes import NO_ATTRS, Attrs, AttrValue
+from scaly_ir.graph.expression import Expression
 from scaly_ir.op import Op
 
 _KEEP: Final = object()
 
 
-class _Draft:
+class _Draft(Expression):
     """A node under construction: the same layout, still writable.
 
     A node is filled in as a draft and becomes a `Node` by a change of class just before it is published. That costs
@@ -95,6 +96,11 @@ class Node(_Draft):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Node:
         return self
+
+    def __reduce__(self) -> tuple[Callable[[bytes], Node], tuple[bytes]]:
+        from scaly_ir.graph.serialize import dumps, loads  # imports this module
+
+        return loads, (dumps(self),)
 
     def __repr__(self) -> str:
         label = self.attrs.get("name", self.attrs.get("target"))

@@ -1,8 +1,8 @@
 """Sound bounds of the values that scalar expressions take, found by walking a graph once.
 
-Nodes are recognised by the attributes of their operators, in any dialect: `TScalarOp` (or being ``prim.*``) for what the
-table of `table.py` knows, `TConst` for a constant with its number, or tuple of numbers, in the attribute ``value``, and
-`TVariable` for a variable with its name in ``name``. Anything else may be any value of its type. Source: graph
+Nodes are recognised by the attributes of their operators, in any dialect: `TScalarOp` (or being ``prim.*``) for what
+the table of `table.py` knows, `TConst` for a constant with its number, or tuple of numbers, in the attribute ``value``,
+and `TVariable` for a variable with its name in ``name``. Anything else may be any value of its type. Source: graph
 specification B8, without its weak types.
 """
 
@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from scaly_ir.graph.node import Node
 from scaly_ir.numeric.interval import NO_NUMBER, Interval, covering, fits, full, settle
-from scaly_ir.numeric.machine import Value
+from scaly_ir.numeric.machine import Value, truncate
 from scaly_ir.numeric.table import TABLE, scalar_name
 
 Environment = Mapping[Any, Interval]
@@ -77,7 +77,8 @@ def _leaf(node: Node, environment: Environment) -> Interval | None:
         return given
     if node.op.get_attr("TConst", False):
         value = node.attrs.get("value")
-        return covering(value if isinstance(value, tuple) else (value,))
+        values = value if isinstance(value, tuple) else (value,)
+        return covering([truncate(value, node.dtype) for value in values])
     return full(node.dtype) if scalar_name(node.op) is None else None
 
 

@@ -1,8 +1,8 @@
 """The exact value of a scalar operator on constants, or the reason why a folder must leave it alone.
 
-Integers wrap in two's complement, floats are rounded to the type of the result, and functions of the C library come from
-the operator's attribute `FNumpy`, so only they load NumPy. Sources: program specification 4.3, expression specification
-2.2, 2.3 and 6.2, graph specification B7 (the meaning of a zero divisor in uop, NaNs that are the same on every host).
+Integers wrap in two's complement, floats are rounded to the type of the result, and functions of the C library come
+from the operator's attribute `FNumpy`, so only they load NumPy. Sources: program specification 4.3, expression
+specification 2.2, 2.3 and 6.2, graph specification B7 (a zero divisor in uop; NaNs that are the same on every host).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from scaly_ir.numeric.table import TABLE, Meaning, Row, scalar_name
 from scaly_ir.types import BOOL, DType
 
 ZeroDivisor = Literal["zero", "dividend"]
-"""What an integer division by zero gives: ``zero`` is expr and prog, ``dividend`` uop, where a remainder is the dividend."""
+"""What an integer division by zero gives: ``zero`` in expr and prog; ``dividend`` in uop, as the remainder."""
 
 
 def evaluate(name: str, dtype: DType, operands: Sequence[Value], *, zero_divisor: ZeroDivisor = "zero") -> Value:

@@ -25,9 +25,9 @@ Transfer = Callable[..., Interval]
 
 def divide(x: float, y: float) -> float:
     """Return ``x / y``; a zero divisor gives an infinity with the sign of the quotient, or NaN."""
-    if y == 0.0 and x == x:
-        return math.copysign(_INF, x) * math.copysign(1.0, y) if x else math.nan
-    return x / y
+    if y:
+        return x / y
+    return math.copysign(_INF, x) * math.copysign(1.0, y) if x and x == x else math.nan
 
 
 def sqrt(x: float) -> float:

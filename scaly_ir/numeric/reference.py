@@ -1,7 +1,7 @@
 """The NumPy semantics of the shared scalar operators: what an operator's attribute `FNumpy` holds.
 
-Each is a callable on arrays or scalars of the operands' types. NumPy is imported at the first call. Results are those of
-the specifications: integers wrap, floating-point exceptions make no noise, and a float32 goes through the float64
+Each is a callable on arrays or scalars of the operands' types. NumPy is imported at the first call. Results are those
+of the specifications: integers wrap, floating-point exceptions make no noise, and a float32 goes through the float64
 function and is rounded once, as the C translator has it. Division of integers by zero gives 0, whatever the division.
 Source: program specification 4.3.
 """

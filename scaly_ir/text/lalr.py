@@ -1,162 +1,28 @@
-"""Reading text with a Lark grammar: one LALR driver for every dialect, with messages for people and recovery.
+"""Reading text with a Lark grammar: one LALR driver for every dialect, which goes on after a mistake.
 
 The driver feeds tokens to Lark's parser itself, so that a word's meaning follows from its place (``to`` is a keyword
-only where the grammar wants one), reports a mistake in the words of the user, and goes on at the next statement. What
-the rules mean is the dialect's: each reduction calls the method of its `actions` that has the rule's name.
+only where the grammar wants one). What is wrong with a text `mistakes` puts into words; the driver then goes on at the
+next statement. What the rules mean is the dialect's: each reduction calls the method of its `actions` that has the
+rule's name.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
+from collections.abc import Sequence
 from threading import RLock
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
-from lark import Lark, Token, UnexpectedToken
-from lark.lexer import Lexer
+from lark import Token, UnexpectedToken
 from lark.parsers.lalr_interactive_parser import InteractiveParser
 
-from scaly_ir.text.diagnostics import Diagnostic, did_you_mean, error, note
+from scaly_ir.text.diagnostics import Diagnostic, closest, error, note
+from scaly_ir.text.language import ATTRIBUTE_KEY, ATTRIBUTES, PUNCTUATION, Language, build_parser
+from scaly_ir.text.mistakes import Situation, explain
 from scaly_ir.text.source import Source, Span
-from scaly_ir.text.terminals import TERMINALS, Lexeme, scan
-
-_PUNCTUATION: Final = {
-    "(": "LPAR",
-    ")": "RPAR",
-    "{": "LBRACE",
-    "}": "RBRACE",
-    "[": "LSQB",
-    "]": "RSQB",
-    ",": "COMMA",
-    ":": "COLON",
-    "=": "EQUAL",
-    "<": "LESSTHAN",
-    ">": "MORETHAN",
-}
-_SHARED: Final = ("VALUE", "SYMBOL", "MEMREF", "STRING", "FLOAT", "INT", "NAME", "WORD")
-
-_WORDS: Final[dict[str, str]] = {
-    **{terminal: f"'{text}'" for text, terminal in _PUNCTUATION.items()},
-    "VALUE": "a name such as '%x'",
-    "SYMBOL": "a name such as '@f'",
-    "MEMREF": "a type such as 'memref<8xfloat64>'",
-    "STRING": "a string",
-    "FLOAT": "a number",
-    "INT": "an integer",
-    "NAME": "an operation",
-    "WORD": "a word",
-    "DTYPE": "a dtype",
-    "$END": "the end of the file",
-}
-_ATTRIBUTE_VALUE: Final = frozenset({"INT", "FLOAT", "STRING", "WORD", "DTYPE", "LSQB", "LBRACE", "SLICE"})
-_ATTRIBUTE_KEY: Final = frozenset({"WORD", "NAME", "STRING"})
+from scaly_ir.text.terminals import Lexeme, scan
 
 MAX_ERRORS: Final = 1000
 """Reading stops after that many mistakes in one text."""
-
-
-class Piece(NamedTuple):
-    """What a reduction produced and the range of text it came from."""
-
-    value: Any
-    start: int
-    end: int
-
-
-@dataclass(frozen=True)
-class Language:
-    """What the driver needs to know of a dialect's text.
-
-    `starters` are the terminals that begin a statement, besides a name that is defined; `stubs` give, for a terminal
-    that begins a statement with a body, the tokens of a head without mistakes, used in place of a wrong one (``{name}``
-    stands for what the user called it).
-    """
-
-    name: str
-    grammar: Path
-    keywords: Mapping[str, str]
-    operators: tuple[str, ...]
-    """The scalar operators that the terminal ``OPERATOR`` stands for."""
-    dtypes: tuple[str, ...]
-    starters: frozenset[str]
-    stubs: Mapping[str, Sequence[tuple[str, str]]]
-    groups: Sequence[tuple[frozenset[str], str]]
-    binders: frozenset[str]
-    """The keywords after which ``%name =`` is part of a head, not a statement of its own."""
-
-    def operations(self) -> list[str]:
-        """Return what may stand where a scalar is expected, for suggestions."""
-        dotted = [word for word in self.keywords if "." in word and self.keywords[word] not in self.starters]
-        return [*self.operators, *dotted]
-
-
-class _NoLexer(Lexer):
-    """The driver cuts the text itself; Lark's own lexers are never built."""
-
-    def __init__(self, lexer_conf: Any) -> None:
-        pass
-
-    def lex(self, lexer_state: Any, parser_state: Any) -> Any:
-        return iter(())
-
-
-class _Dispatch:
-    """Hands each reduction to the current actions, with its pieces and range."""
-
-    actions: Any = None
-
-    def __getattr__(self, rule: str) -> Callable[[list[Any]], Piece]:
-        if rule.startswith("_") or rule.isupper():
-            raise AttributeError(rule)
-
-        def reduce(children: list[Any]) -> Piece:
-            if not children:
-                return Piece(None, 0, 0)
-            start, end = _start(children[0]), _end(children[-1])
-            parts = [child for child in children if not (isinstance(child, Token) and child.type in _SILENT)]
-            return Piece(getattr(self.actions, rule)(parts, (start, end)), start, end)
-
-        return reduce
-
-
-_SILENT: Final = frozenset(_PUNCTUATION.values())
-
-
-def _start(part: Token | Piece) -> int:
-    return (part.start_pos or 0) if isinstance(part, Token) else part.start
-
-
-def _end(part: Token | Piece) -> int:
-    return (part.end_pos or 0) if isinstance(part, Token) else part.end
-
-
-@cache
-def grammar_text(path: Path, operators: tuple[str, ...], dtypes: tuple[str, ...]) -> str:
-    """Return the complete grammar of a dialect: its own rules, those of attributes, and the shared terminals."""
-    common = Path(__file__).with_name("common.lark").read_text(encoding="utf-8")
-    # Lark compiles terminals with its own copy of the rules for widths, which knows no possessive quantifiers.
-    terminals = [f"{name}: /{TERMINALS[name].replace('*+', '*').replace('/', chr(92) + '/')}/" for name in _SHARED]
-    for name, words in (("OPERATOR", operators), ("DTYPE", dtypes)):
-        terminals.append(f"{name}: {' | '.join([json.dumps(word) for word in words])}")
-    return "\n".join([path.read_text(encoding="utf-8"), common, *terminals, ""])
-
-
-@cache
-def _lark(path: Path, operators: tuple[str, ...], dtypes: tuple[str, ...]) -> tuple[Lark, _Dispatch]:
-    dispatch = _Dispatch()
-    parser = Lark(
-        grammar_text(path, operators, dtypes),
-        parser="lalr",
-        lexer=_NoLexer,
-        transformer=dispatch,
-        keep_all_tokens=True,
-        maybe_placeholders=False,
-    )
-    return parser, dispatch
-
 
 _LOCK: Final = RLock()
 
@@ -172,35 +38,37 @@ class Driver:
         self._at = 0
         self._parser: InteractiveParser
         self._mark = 0
+        """The height of the parser's stack before the current statement."""
         self._mark_at = 0
-        self._special = {
-            **language.keywords,
-            **dict.fromkeys(language.operators, "OPERATOR"),
-            **dict.fromkeys(language.dtypes, "DTYPE"),
-            "slice": "SLICE",
-        }
+        """Where the current statement begins."""
+        self._special = language.special()
         self._braces: list[tuple[int, bool]] = []
         """The open braces: where each stands, and whether it opens a body (not attributes)."""
+        self._closed: int | None = None
+        """The brace that ended a body last."""
         self._places: set[int] = set()
         self.diagnostics: list[Diagnostic] = []
 
-    # --- mistakes -----------------------------------------------------------------------------------------------------
-
     def fail(self, message: str, at: tuple[int, int], code: str, notes: Sequence[Diagnostic] = ()) -> None:
         """Record a mistake; the second one at a place is dropped."""
-        if at[0] not in self._places:
-            self._places.add(at[0])
-            self.diagnostics.append(error(message, Span(self._source, *at), code, notes))
+        self._record(error(message, Span(self._source, *at), code, notes))
 
-    def _fail_at(self, message: str, lexeme: Lexeme, code: str = "syntax", notes: Sequence[Diagnostic] = ()) -> None:
-        self.fail(message, (lexeme.start, lexeme.end), code, notes)
+    def note(self, message: str, at: tuple[int, int]) -> Diagnostic:
+        """Return a note about a range of the text."""
+        return note(message, Span(self._source, *at))
+
+    def _record(self, diagnostic: Diagnostic) -> None:
+        assert diagnostic.span is not None
+        if diagnostic.span.start not in self._places:
+            self._places.add(diagnostic.span.start)
+            self.diagnostics.append(diagnostic)
 
     # --- the loop -----------------------------------------------------------------------------------------------------
 
     def run(self) -> None:
         """Read the whole text; mistakes are in `diagnostics` afterwards, in source order."""
         with _LOCK:
-            lark, dispatch = _lark(self._language.grammar, self._language.operators, self._language.dtypes)
+            lark, dispatch = build_parser(self._language.grammar, self._language.operators, self._language.dtypes)
             previous, dispatch.actions = dispatch.actions, self._actions
             try:
                 self._parser = lark.parse_interactive()
@@ -217,13 +85,13 @@ class Driver:
             return self._recover(lexeme, kind)
         if kind == "$END":
             return False
-        stack = self._parser.parser_state.state_stack
-        if kind in self._language.starters or self._defines(self._at):
-            self._mark, self._mark_at = len(stack) - 1, self._at
-        elif kind == "LBRACE":
-            self._braces.append((self._at, self._is_body(self._at)))
-        elif kind == "RBRACE":
-            self._braces.pop()
+        if kind in self._language.starters or (kind == "VALUE" and self._is_target()):
+            self._mark, self._mark_at = len(self._parser.parser_state.state_stack) - 1, self._at
+        elif lexeme.text == "{":
+            within = bool(self._braces) and not self._braces[-1][1]
+            self._braces.append((self._at, kind == "LBRACE" and not within))
+        elif kind == "RBRACE" and self._braces.pop()[1]:
+            self._closed = self._at
         self._at += 1
         return True
 
@@ -236,8 +104,10 @@ class Driver:
 
     def _kind(self, lexeme: Lexeme) -> str:
         """Return the terminal a lexeme stands for here: the most special one that the grammar takes at this point."""
+        if lexeme.text == "{":
+            return ATTRIBUTES if ATTRIBUTES in self._parser.choices() and not self._is_body(self._at) else "LBRACE"
         if lexeme.kind == "PUNCTUATION" or lexeme.kind == "ANGLE":
-            return _PUNCTUATION[lexeme.text]
+            return PUNCTUATION[lexeme.text]
         if lexeme.kind == "END":
             return "$END"
         if lexeme.kind not in ("WORD", "NAME"):
@@ -248,215 +118,267 @@ class Driver:
             return special or lexeme.kind
         return lexeme.kind
 
-    def _defines(self, at: int) -> bool:
-        """Tell whether the name at `at` begins a statement that defines it."""
-        if self._lexemes[at].kind != "VALUE" or self._lexemes[at + 1].text != "=":
-            return False
-        return at == 0 or self._lexemes[at - 1].text not in self._language.binders
-
-    def _at_boundary(self) -> bool:
-        return not self._language.starters.isdisjoint(self._parser.accepts())
+    def _is_target(self) -> bool:
+        """Tell whether the name just read is the one that a statement defines."""
+        return "EQUAL" in self._parser.choices() and self._lexemes[self._at - 1].text not in self._language.binders
 
     def _is_body(self, at: int) -> bool:
-        """Tell the ``{`` of a body from that of attributes: a key and ``=`` follow the latter."""
-        after = self._lexemes[at + 1 : at + 3]
-        return not (len(after) == 2 and after[1].text == "=" and after[0].kind in _ATTRIBUTE_KEY)
+        """Tell the ``{`` of a body from that of attributes: a key and ``=`` follow the latter, or nearly so."""
+        key, equals, value = (self._lexemes[at + 1 : at + 4] + self._lexemes[-1:] * 3)[:3]
+        if key.kind not in ATTRIBUTE_KEY:
+            return key.text not in ("=", ",")
+        if equals.text == "=":
+            return "." in value.text and value.text in self._special  # a statement without the % of its name
+        return key.kind == "NAME" or not self._same_line(at, at + 1)
+
+    def _same_line(self, first: int, second: int) -> bool:
+        return "\n" not in self._source.text[self._lexemes[first].end : self._lexemes[second].start]
 
     # --- recovery -----------------------------------------------------------------------------------------------------
 
     def _recover(self, lexeme: Lexeme, kind: str) -> bool:
         """Report an unexpected token and bring the parser to where it can go on; False to stop."""
-        accepted = self._parser.accepts()
-        boundary = not self._language.starters.isdisjoint(accepted)
-        self._report(lexeme, kind, accepted, boundary)
-        if kind == "$END":
+        accepted = frozenset(self._parser.accepts())
+        between = not self._language.starters.isdisjoint(accepted)
+        blocks = [at for at, body in self._braces if body]
+        context, opener = ("", None) if between else self._unfinished()
+        self._record(
+            explain(
+                Situation(
+                    self._language,
+                    self._source,
+                    self._lexemes,
+                    self._at,
+                    kind,
+                    accepted,
+                    context,
+                    opener,
+                    blocks,
+                    self._closed,
+                )
+            )
+        )
+        if kind == "$END" or accepted == {"$END"}:
             return False
-        if boundary:
-            return self._recover_between(kind, accepted)
-        head = self._lexemes[self._mark_at]
-        head_kind = self._language.keywords.get(head.text, "")
-        if self._mark == 0 or self._mark > len(self._parser.parser_state.state_stack):
-            self._at += 1
-            self._skip()
-            return True
+        if between:
+            return self._recover_between(lexeme, kind, accepted)
         state = self._parser.parser_state
         del state.state_stack[self._mark :]
         del state.value_stack[self._mark - 1 :]
+        self._leave_attributes()
+        self._at = max(self._at, self._mark_at + 1)
+        self._skip_bare_attributes()
+        head = self._language.keywords.get(self._lexemes[self._mark_at].text, "")
+        if head in self._language.stubs:
+            self._replace_head(head)
+        else:
+            # What stands within a line ends no statement or block, whatever it is: it is part of the mistake.
+            if self._lexemes[self._at] is lexeme and self._within_line():
+                self._skip_one()
+            self._skip()
+        return True
+
+    def _within_line(self) -> bool:
+        return self._same_line(self._at - 1, self._at) and self._same_line(self._at, self._at + 1)
+
+    def _recover_between(self, lexeme: Lexeme, kind: str, accepted: frozenset[str]) -> bool:
+        """Go on after something that is no statement here."""
+        blocks = [at for at, body in self._braces if body]
+        if kind in self._language.starters:
+            if not blocks:
+                return False  # a file of another form: what follows would only repeat the message
+            if kind in self._language.outer and "RBRACE" in accepted:
+                self._close_blocks(kind)
+                if kind in self._parser.accepts():
+                    return True
+                return bool(self._braces)
+        if not accepted.isdisjoint(self._language.outer) and self._begins_statement(self._at):
+            return self._skip_to_outer()  # a body has ended too early: which brace is wrong is not clear
+        if lexeme.text == "{" and self._lexemes[self._at - 1].text == "{":
+            return self._drop_brace()
+        if lexeme.text == "{" and self._lexemes[self._at + 1].text == "{":
+            self._at += 1
+            return self._drop_brace()
+        meant = self._meant(lexeme)
+        if meant in self._language.stubs and meant in accepted:
+            self._mark_at = self._at
+            self._at += 1
+            self._replace_head(meant)
+        else:
+            self._skip_bare_attributes()
+            if self._lexemes[self._at] is lexeme:
+                self._skip_one()
+            self._skip()
+        return True
+
+    def _skip_to_outer(self) -> bool:
+        """Skip to the next statement that no body holds; False when there is none."""
+        while self._lexemes[self._at].kind != "END":
+            if self._language.keywords.get(self._lexemes[self._at].text) in self._language.outer:
+                return True
+            self._at += 1
+        return False
+
+    def _drop_brace(self) -> bool:
+        """Go on behind a brace that is doubled, before a body or before attributes."""
+        if self._is_body(self._at):
+            self._at += 1
+            return True
+        self._skip_one()
+        if self._lexemes[self._at].text == "{":
+            self._at += 1
+        return True
+
+    def _close_blocks(self, kind: str) -> None:
+        """Close the bodies that must have ended where a statement of `kind` begins."""
+        place = self._lexemes[self._at].start
+        while self._braces and kind not in self._parser.accepts():
+            self._feed("RBRACE", Lexeme("PUNCTUATION", "}", place, place))
+            self._braces.pop()
+
+    def _meant(self, lexeme: Lexeme) -> str:
+        """Return the terminal of the statement that a word was probably meant to begin."""
+        language = self._language
+        name = lexeme.text if "." in lexeme.text else f"{language.name}.{lexeme.text}"
+        near = closest(name, [word for word, terminal in language.keywords.items() if terminal in language.starters])
+        return language.keywords[near[0]] if near else ""
+
+    def _leave_attributes(self) -> None:
+        """Skip the rest of attributes that hold a mistake."""
+        depth = 0
         while self._braces and self._braces[-1][0] > self._mark_at:
             self._braces.pop()
-        self._at = max(self._at, self._mark_at + 1)
-        if head_kind in self._language.stubs:
-            return self._recover_head(head_kind)
-        self._skip()
-        return True
-
-    def _recover_between(self, kind: str, accepted: set[str]) -> bool:
-        """Go on after something that is no statement here."""
-        if kind in self._language.starters and "RBRACE" in accepted:
-            # A procedure inside a procedure: the closing brace is missing.
-            place = self._lexemes[self._at].start
-            while kind not in self._parser.accepts() and self._braces:
-                self._feed("RBRACE", Lexeme("PUNCTUATION", "}", place, place))
-                self._braces.pop()
-            if kind in self._parser.accepts():
-                return True
-        if kind in self._language.starters:
-            return False  # a file of another form: what follows would only repeat the message
-        self._at += 1
-        self._skip()
-        return True
-
-    def _recover_head(self, kind: str) -> bool:
-        """Put a head without mistakes in place of a wrong one, so that its body is still read."""
-        while True:
+            depth += 1
+        while depth:
             lexeme = self._lexemes[self._at]
-            if lexeme.kind == "END" or lexeme.text == "}":
-                return True
-            if lexeme.text == "{" and self._is_body(self._at):
-                break
-            if self._begins_statement(self._at):
-                self._at -= 1
-                break
+            if lexeme.kind == "END" or (lexeme.text == "{" and self._is_body(self._at)):
+                return
+            if self._begins_statement(self._at) and not self._same_line(self._at - 1, self._at):
+                return
+            depth += {"{": 1, "}": -1}.get(lexeme.text, 0)
             self._at += 1
-            if lexeme.text == "{":
-                self._skip_attributes()
-        name = next(
-            (lex.text for lex in self._lexemes[self._mark_at : self._at] if lex.kind in ("VALUE", "SYMBOL")), None
-        )
+
+    def _replace_head(self, head: str) -> None:
+        """Put a head without mistakes in place of a wrong one, so that its body is still read."""
+        opened = self._find_body()
+        if opened is None:
+            return
+        named = self._lexemes[self._mark_at : self._at]
+        name = next((lexeme.text for lexeme in named if lexeme.kind in ("VALUE", "SYMBOL")), None)
         place = self._lexemes[self._mark_at]
-        for terminal, text in self._language.stubs[kind]:
+        for terminal, text in self._language.stubs[head]:
             if terminal in ("VALUE", "SYMBOL") and name is not None and name[0] == text[0]:
                 text = name
             self._feed(terminal, Lexeme(terminal, text, place.start, place.end))
-        self._braces.append((self._at, True))
-        self._at += 1
-        return True
+        self._braces.append((opened, True))
+
+    def _find_body(self) -> int | None:
+        """Skip to the first token of the body of a wrong head; return where the body opens, or None if it has none."""
+        while True:
+            lexeme = self._lexemes[self._at]
+            if lexeme.text == "{" and self._is_body(self._at):
+                self._at += 1
+                return self._at - 1
+            if self._begins_statement(self._at) and not self._same_line(self._at - 1, self._at):
+                return self._at - 1  # its brace is missing
+            if lexeme.text == "}" and self._lexemes[self._at + 1].text != "{":
+                own = self._column(self._at) == self._column(self._mark_at)
+                return self._at - 1 if own else None
+            if lexeme.kind == "END":
+                return None
+            self._skip_one()
+
+    def _column(self, at: int) -> int:
+        return self._source.position(self._lexemes[at].start)[1]
 
     def _begins_statement(self, at: int) -> bool:
-        lexeme = self._lexemes[at]
-        return self._defines(at) or self._language.keywords.get(lexeme.text) in self._language.starters
+        """Tell whether a statement begins at a lexeme, with a mistake in its first word or not."""
+        lexeme, language = self._lexemes[at], self._language
+        if language.keywords.get(lexeme.text) in language.starters:
+            return True
+        if lexeme.kind not in ("VALUE", "WORD", "NAME"):
+            return False
+        after = self._lexemes[at + 1]
+        within = at > 0 and self._same_line(at - 1, at)
+        if lexeme.kind == "VALUE":
+            before = self._lexemes[at - 1]
+            bound = before.text in language.binders if not within else before.kind in ("NAME", "WORD")
+            return after.text == "=" and not (bound and before.text not in language.dtypes)
+        if within:
+            return False
+        if lexeme.kind == "NAME":
+            return lexeme.text not in self._special and after.text != "("
+        dotted = language.keywords.get(f"{language.name}.{lexeme.text}")
+        return dotted in language.starters or (after.text == "=" and "." in self._lexemes[at + 2].text)
 
     def _skip(self) -> None:
-        """Skip to the next statement, closing brace of a body, or the end."""
+        """Skip to the next statement, the closing brace of the block or the end; a body on the way is skipped whole."""
         while True:
             lexeme = self._lexemes[self._at]
             if lexeme.kind == "END" or lexeme.text == "}" or self._begins_statement(self._at):
                 return
-            self._at += 1
-            if lexeme.text == "{":
-                self._skip_attributes()
+            self._skip_one()
 
-    def _skip_attributes(self) -> None:
-        """Skip to behind the ``}`` that matches an opening brace, or to the next statement if there is none."""
+    def _skip_one(self) -> None:
+        """Skip one token, or all that is in the braces which it opens."""
+        lexeme, body = self._lexemes[self._at], self._is_body(self._at)
+        self._at += 1
+        if lexeme.text == "{":
+            self._skip_braces(stop_early=not body)
+
+    def _skip_bare_attributes(self) -> None:
+        """Skip attributes without their ``{``, which end with a ``}`` in the same line."""
+        at = self._at
+        if self._lexemes[at].kind != "WORD" or self._lexemes[at + 1].text != "=":
+            return
+        while self._lexemes[at].kind != "END" and self._same_line(at, at + 1):
+            at += 1
+            if self._lexemes[at].text in ("{", "}"):
+                self._at = at + (self._lexemes[at].text == "}")
+                return
+
+    def _skip_braces(self, *, stop_early: bool) -> None:
+        """Skip to behind the ``}`` that matches an opening brace; with `stop_early` not beyond the next statement."""
         depth = 1
-        while depth and self._lexemes[self._at].kind != "END" and not self._begins_statement(self._at):
+        while depth and self._lexemes[self._at].kind != "END":
+            if stop_early and self._begins_statement(self._at):
+                return
             depth += {"{": 1, "}": -1}.get(self._lexemes[self._at].text, 0)
             self._at += 1
 
-    # --- messages -----------------------------------------------------------------------------------------------------
+    # --- what is not finished -----------------------------------------------------------------------------------------
 
-    def _report(self, lexeme: Lexeme, kind: str, accepted: set[str], boundary: bool) -> None:
-        message = self._special_message(lexeme, kind, accepted)
-        if message is not None:
-            self._fail_at(message, lexeme)
-            return
-        expected = _alternatives(accepted, self._language.groups)
-        context = "" if boundary else self._context()
-        notes = []
-        unclosed = boundary and self._braces and (kind == "$END" or kind in self._language.starters)
-        if unclosed and "RBRACE" in accepted:
-            opened = self._lexemes[self._braces[-1][0]]
-            notes.append(note("the block opened here is not closed", Span(self._source, opened.start, opened.end)))
-            expected = "'}'"
-        self._fail_at(f"expected {expected}{context}, found {_found(lexeme)}", lexeme, notes=notes)
-
-    def _special_message(self, lexeme: Lexeme, kind: str, accepted: set[str]) -> str | None:
-        """Return the sentence for one of the commonest mistakes, or None."""
-        text = lexeme.text
-        language = self._language
-        if kind == "UNCLOSED":
-            return "the string is not closed on its line"
-        if kind == "OTHER":
-            return self._stray_character(text)
-        if "DTYPE" in accepted and "LBRACE" not in accepted and lexeme.kind in ("WORD", "NAME", "MEMREF"):
-            return f"unknown dtype '{text}'{did_you_mean(text, language.dtypes)}"
-        if accepted == {"VALUE"} and lexeme.kind == "WORD":
-            return f"expected a name with '%', found '{text}'; did you mean '%{text}'?"
-        if accepted == {"SYMBOL"} and lexeme.kind in ("WORD", "NAME", "VALUE"):
-            return f"expected a name with '@', found '{text}'; did you mean '@{text.lstrip('%')}'?"
-        if accepted == {"MEMREF"}:
-            return f"expected a type such as 'memref<8xfloat64>', found {_found(lexeme)}"
-        if "OPERATOR" in accepted and lexeme.kind == "WORD":
-            dotted = f"{language.name}.{text}"
-            return f"unknown operation '{text}'{did_you_mean(dotted, language.operations())}"
-        if accepted == {"COLON"}:
-            return f"expected ': <type>' at the end of {self._statement_name()}, found {_found(lexeme)}"
-        if kind == "NAME" and not language.starters.isdisjoint(accepted):
-            known = [word for word, terminal in language.keywords.items() if terminal in language.starters]
-            return f"unknown statement '{text}'{did_you_mean(text, known)}"
-        return None
-
-    def _stray_character(self, text: str) -> str:
-        after = self._lexemes[self._at + 1]
-        if text in "%@" and after.kind in ("INT", "FLOAT") and after.start == self._lexemes[self._at].end:
-            return f'a name does not begin with a digit; write {text}"{after.text}" or another name'
-        if text in "%@":
-            return f"'{text}' is not followed by a name"
-        if text == "\r":
-            return "a carriage return without a line feed after it"
-        shown = f"'{text}'" if text.isprintable() else f"U+{ord(text):04X}"
-        return f"unexpected character {shown}"
-
-    def _statement_name(self) -> str:
-        for lexeme in self._lexemes[self._mark_at : self._at]:
-            if lexeme.kind == "NAME":
-                return f"'{lexeme.text}'"
-        return "the statement"
-
-    def _context(self) -> str:
-        """Name the innermost construct that is not finished."""
+    def _unfinished(self) -> tuple[str, tuple[str, int, int] | None]:
+        """Name the innermost construct that is not finished, and return its opening bracket if it has one."""
         values = self._parser.parser_state.value_stack
+        keywords = self._language.keywords
+        closed = 0
         for position in range(len(values) - 1, -1, -1):
             part = values[position]
             if not isinstance(part, Token):
                 continue
+            if part.type in ("RPAR", "RSQB", "RBRACE", "MORETHAN"):
+                closed += 1
+                continue
+            if closed and part.type in ("LPAR", "LSQB", "LBRACE", "LESSTHAN", ATTRIBUTES):
+                closed -= 1
+                continue
             before = values[position - 1] if position and isinstance(values[position - 1], Token) else None
+            opener = (part.type, part.start_pos or 0, part.end_pos or 0)
             if part.type == "LPAR" and before is not None:
-                what = {"PROC": "parameters", "SYMBOL": "arguments"}.get(before.type, "operands")
-                if before.type == "SYMBOL" and position > 1 and getattr(values[position - 2], "type", "") == "PROC":
-                    what = "parameters"
-                return f" while parsing the {what} of '{before}'"
+                head = getattr(values[position - 2], "type", "") if position > 1 else ""
+                symbol = before.type == "SYMBOL"
+                what = ("parameters" if head in self._language.stubs else "arguments") if symbol else "operands"
+                return f" while parsing the {what} of '{before}'", opener
+            if part.type == "LPAR":
+                return " while parsing what is in parentheses", opener
             if part.type == "LSQB":
-                return (
-                    f" while parsing the index of '{before}'"
-                    if before is not None and before.type == "VALUE"
-                    else (" while parsing a list")
-                )
-            if part.type == "LBRACE" and self._braces and not self._braces[-1][1]:
-                return " while parsing attributes"
-            if part.type in self._language.keywords.values() and "." in part:
-                return f" while parsing '{part}'"
-        return ""
-
-
-def _found(lexeme: Lexeme) -> str:
-    if lexeme.kind == "END":
-        return "the end of the file"
-    text = lexeme.text if len(lexeme.text) <= 40 else f"{lexeme.text[:37]}..."
-    return text if lexeme.kind == "STRING" else f"'{text}'"
-
-
-def _alternatives(accepted: set[str], groups: Sequence[tuple[frozenset[str], str]]) -> str:
-    """Return what was expected, in words: whole groups by their name, the rest one by one."""
-    left = set(accepted)
-    words = []
-    for members, name in (*groups, (_ATTRIBUTE_VALUE, "an attribute value"), (_ATTRIBUTE_KEY, "an attribute name")):
-        if members <= left:
-            words.append(name)
-            left -= members
-    if "FLOAT" in left:
-        left.discard("INT")
-    words.extend(sorted([_WORDS.get(terminal, f"'{terminal.lower()}'") for terminal in left]))
-    if len(words) > 5:
-        words = [*words[:4], "something else that fits here"]
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
+                of_value = before is not None and before.type == "VALUE"
+                return f" while parsing {f'the index of {chr(39)}{before}{chr(39)}' if of_value else 'a list'}", opener
+            if part.type == "LESSTHAN" and before is not None:
+                return f" while parsing '{before}'", opener
+            if part.type in (ATTRIBUTES, "LBRACE") and self._braces and not self._braces[-1][1]:
+                return " while parsing attributes", opener
+            if "." in part and part.type in keywords.values():
+                return f" while parsing '{part}'", None
+        return "", None

@@ -7,16 +7,29 @@ again (which is cheap, and only messages need it).
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from scaly_ir.graph import Node
 from scaly_ir.text.diagnostics import Diagnostic
 from scaly_ir.text.source import Source, Span
 from scaly_ir.text.terminals import scan
 
-SpansOf = Callable[[Source, Node], Sequence[tuple[Node | None, str, tuple[int, int]]]]
+Part = str | int
+"""What of a node is meant: an attribute by its name, an operand by its number, or all of it (the empty string)."""
+
+SpansOf = Callable[[Source, Node], Iterable[tuple[Node, Part, tuple[int, int]]]]
 """Reads the text of one statement again: each node in it with the part of it and its range."""
+
+
+class Place(NamedTuple):
+    """Where something stands: its statement, numbered in program order, a node in that, and the part of the node."""
+
+    number: int
+    statement: Node
+    node: Node
+    part: Part = ""
 
 
 @dataclass(slots=True)
@@ -32,6 +45,8 @@ class Locations:
     in_tokens: bool
     spans_of: SpansOf
     _offsets: array[int] = field(default_factory=lambda: array("q"))
+    _read: tuple[int, dict[tuple[Node, Part], tuple[int, int]]] | None = None
+    """The statement that was read again last, and the ranges in it."""
 
     def statement(self, number: int) -> Span:
         """Return the range of a statement, or of the head of one with a body."""
@@ -45,27 +60,18 @@ class Locations:
             start, end = self._offsets[2 * start], self._offsets[2 * end - 1]
         return Span(self.source, start, end)
 
-    def node(self, number: int, statement: Node, node: Node, part: str = "") -> Span:
-        """Return the range of `node` (or of its name, with part ``"name"``) in the text of a statement."""
-        whole = self.statement(number)
-        text = self.source.text[whole.start : whole.end]
-        found: tuple[int, int] | None = None
-        for candidate, of, place in self.spans_of(Source(self.source.name, text), statement):
-            if of == part and (candidate is node or candidate is None):
-                found = place
-                break
-            if candidate is node and not of and found is None:
-                found = place
-        if part == "name" and (found is None or found == (0, len(text))):
-            names = [lex for lex in scan(text) if lex.kind in ("VALUE", "SYMBOL")]
-            if names:
-                return Span(self.source, whole.start + names[0].start, whole.start + names[0].end)
-        if found is None:
-            return whole
-        start, end = whole.start + found[0], whole.start + found[1]
-        if part == "name":
-            end = start + len(next(scan(self.source.text, start, end)).text)
-        return Span(self.source, start, end)
+    def span(self, place: Place) -> Span:
+        """Return the range of a place: as exact as the text tells, at worst the statement."""
+        whole = self.statement(place.number)
+        if self._read is None or self._read[0] != place.number:
+            text = self.source.text[whole.start : whole.end]
+            ranges: dict[tuple[Node, Part], tuple[int, int]] = {}
+            for node, part, around in self.spans_of(Source(self.source.name, text), place.statement):
+                ranges.setdefault((node, part), around)
+            self._read = (place.number, ranges)
+        ranges = self._read[1]
+        found = ranges.get((place.node, place.part)) or ranges.get((place.node, ""))
+        return whole if found is None else Span(self.source, whole.start + found[0], whole.start + found[1])
 
 
 @dataclass(frozen=True, slots=True)

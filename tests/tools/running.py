@@ -108,10 +108,12 @@ def scaly_opt(*argv: str, stdin: str | bytes = "", terminal: bool = False) -> Do
 PROCESS: Final = (sys.executable, "-m", "scaly_ir.tools.scaly_opt")
 
 
+_PATHS: Final = [os.path.abspath(path) for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
+
+
 def environment(**changes: str) -> dict[str, str]:
-    """Return the environment for a process, with some variables set; PYTHONPATH stays right in another folder."""
-    paths = [os.path.abspath(path) for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), **changes}
+    """Return the environment for a process, with some variables set; it finds the project from any folder."""
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(_PATHS), **changes}
 
 
 def scaly_opt_process(*argv: str, stdin: bytes = b"", **changes: str) -> subprocess.CompletedProcess[bytes]:

@@ -113,8 +113,8 @@ def test_a_deep_nest_is_read_whole() -> None:
 def test_a_nest_that_is_not_closed_is_reported_at_its_opening() -> None:
     text = HEAD + "prog.for %i = 0 to 1 step 1 {kind=global} {\n" * 2000
     lines = _errors(text).splitlines()
-    assert lines[0] == "x:2002:1: error: expected '}', found the end of the file"
-    assert lines[1] == "x:2001:43: note: the block opened here is not closed"
+    assert lines[0] == "x:2001:44: error: expected '}', found the end of the file"
+    assert lines[3] == "x:2001:43: note: the block opened here is not closed"
 
 
 def test_an_elided_table_says_what_happened_to_it() -> None:

@@ -7,9 +7,7 @@ element is written before it is read, so that the interpreter accepts each progr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import TypeVar
+from collections.abc import Callable
 
 import numpy as np
 from hypothesis import strategies as st
@@ -17,166 +15,35 @@ from hypothesis import strategies as st
 from scaly_ir.dialects.prog import build
 from scaly_ir.graph import Node
 from scaly_ir.types import FLOAT64, INT64, DType
-
-T = TypeVar("T")
-
-Choose = Callable[[int, int], int]
-"""Returns a number between two, both included: the one source of chance, hypothesis or a plain generator."""
-
-SIZES = (1, 2, 3, 4, 6, 8)
-UNARY = ("neg", "abs", "floor", "sin", "exp", "sqrt")
-BINARY = ("add", "sub", "mul", "div", "minimum", "pow")
+from tests.passes.prog.random_scalars import SIZES, Buffer, Choose, Root, Scalars
 
 
-@dataclass(slots=True)
-class Root:
-    """Some storage: how much of it is written, from the front, and a bound on the integers in it."""
-
-    size: int
-    writable: bool
-    defined: int = 0
-    below: int = 0
-
-
-@dataclass(slots=True)
-class Buffer:
-    """A name for a part of some storage; `node` declares it."""
-
-    node: Node
-    root: Root
-    offset: int
-    size: int
-
-    @property
-    def name(self) -> str:
-        name: str = self.node.attrs["name"]
-        return name
-
-    @property
-    def readable(self) -> int:
-        """How many elements from the front may be read."""
-        return max(min(self.root.defined - self.offset, self.size), 0)
-
-
-@dataclass(slots=True)
-class Scope:
-    """The scalars that may be used: integers with a bound above, floats with None."""
-
-    scalars: dict[str, int | None] = field(default_factory=dict)
-    fixed: set[str] = field(default_factory=set)
-    """Loop variables, which cannot be assigned."""
-
-
-class Writer:
+class Writer(Scalars):
     """Writes one procedure, keeping track of what is defined."""
 
     def __init__(self, choose: Choose, name: str, callees: list[Node]) -> None:
-        self.between = choose
+        super().__init__(choose)
         self.name = name
         self.callees = callees
-        self.buffers: list[Buffer] = []
-        self.unread: list[Buffer] = []
-        """Temporaries that nothing has read yet."""
         self.params: list[Node] = []
         self.body: list[Node] = []
-        self.scope = Scope()
         self.count = 0
-
-    # --- choices ------------------------------------------------------------------------------------------------------
-
-    def pick(self, choices: Sequence[T]) -> T:
-        return choices[self.between(0, len(choices) - 1)]
-
-    def chance(self, percent: int) -> bool:
-        return self.between(0, 99) >= 100 - percent
 
     def fresh(self, prefix: str) -> str:
         self.count += 1
         return f"{prefix}{self.count}"
 
-    # --- expressions --------------------------------------------------------------------------------------------------
-
-    def index(self, extent: int, depth: int = 2) -> Node:
-        """Return an index in [0, extent)."""
-        simple: list[Node] = [build.index(self.between(0, extent - 1))]
-        bounded = [(name, below) for name, below in self.scope.scalars.items() if below is not None]
-        for name, below in bounded:
-            variable = build.var(name)
-            if below <= extent:
-                simple += [variable] * 4
-                simple.append(build.apply("sub", build.index(extent - 1), variable))
-                if below < extent:
-                    simple.append(build.apply("add", variable, build.index(extent - below)))
-                if (below - 1) * 2 < extent:
-                    simple.append(build.apply("mul", variable, build.index(2)))
-                for other, steps in bounded:
-                    if other != name and below * steps <= extent:
-                        scaled = build.apply("mul", variable, build.index(steps))
-                        simple += [build.apply("add", scaled, build.var(other))] * 2
-            else:
-                simple.append(build.apply("mod", variable, build.index(extent)))
-            if depth and (below - 1) ** 0.5 < extent:
-                root = build.apply("sqrt", build.cast(variable, FLOAT64))
-                simple.append(build.cast(root, INT64))
-        if depth and self.chance(15):
-            tables = [b for b in self.buffers if b.node.type is INT64 and b.readable]
-            if tables:
-                table = self.choose(tables)
-                found = build.load(build.view(table.node, self.index(table.readable, depth - 1)))
-                return found if table.root.below <= extent else build.apply("mod", found, build.index(extent))
-        return self.pick(simple)
-
-    def choose(self, buffers: list[Buffer]) -> Buffer:
-        """Return a buffer to read, preferably one that nothing has read yet."""
-        waiting = [buffer for buffer in buffers if any(buffer is other for other in self.unread)]
-        chosen = self.pick(waiting if waiting and self.chance(75) else buffers)
-        if self.chance(90):
-            self.unread = [buffer for buffer in self.unread if buffer is not chosen]
-        return chosen
-
-    def load(self) -> Node:
-        readable = [b for b in self.buffers if b.node.type is FLOAT64 and b.readable]
-        if not readable:
-            return build.const(self.pick([0.5, -2.0]), FLOAT64)
-        chosen = self.choose(readable)
-        return build.load(build.view(chosen.node, self.index(chosen.readable)))
-
-    def number(self, depth: int = 2) -> Node:
-        """Return a float64 expression."""
-        kind = self.between(0, 9)
-        if depth == 0 or kind < 3:
-            floats = [name for name, below in self.scope.scalars.items() if below is None]
-            integers = [name for name, below in self.scope.scalars.items() if below is not None]
-            leaf = self.between(0, 9)
-            if floats and leaf < 2:
-                return build.var(self.pick(floats), FLOAT64)
-            if integers and leaf == 2:
-                return build.cast(build.var(self.pick(integers)), FLOAT64)
-            if leaf == 3:
-                return build.const(self.pick([0.0, -0.0, 1.0, 1.5, -3.0]), FLOAT64)
-            return self.load()
-        if kind < 5:
-            return build.apply(self.pick(UNARY), self.number(depth - 1))
-        if kind < 6:
-            condition = build.apply("lt", self.number(depth - 1), self.number(depth - 1))
-            return build.apply("select", condition, self.number(depth - 1), self.number(depth - 1))
-        left = self.number(depth - 1)
-        right = left if self.chance(25) else self.number(depth - 1)
-        return build.apply(self.pick(BINARY), left, right)
-
     # --- statements ---------------------------------------------------------------------------------------------------
 
-    def loop(self, trips: int, body: Callable[[str], list[Node]], kind: str = "global", step: int = 1) -> Node:
+    def loop(self, trips: int, body: Callable[[str], list[Node]], kind: str = "global") -> Node:
         """Return a loop whose variable runs up to `trips`; loops often share a name."""
-        free = [name for name in ("i", "j", "k") if name not in self.scope.scalars]
+        free = [name for name in ("i", "j", "k") if name not in self.scalars]
         name = free[0] if self.chance(60) else self.fresh("i")
-        before = dict(self.scope.scalars)
-        self.scope.scalars[name] = trips
-        self.scope.fixed.add(name)
+        before = dict(self.scalars)
+        self.scalars[name] = trips
         statements = body(name)
-        self.scope.scalars = {known: self.scope.scalars[known] for known in before}
-        self.scope.fixed.discard(name)
-        return build.for_(build.range_(name, 0, trips, step, kind), statements)
+        self.scalars = {known: self.scalars[known] for known in before}
+        return build.for_(build.range_(name, 0, trips, 1, kind), statements)
 
     def declare(self, dtype: DType = FLOAT64) -> Buffer:
         size = self.pick(SIZES)
@@ -186,6 +53,7 @@ class Writer:
 
     def fill(self) -> None:
         """Write a new temporary from the front, mostly all of it and at the loop variable."""
+        self.sources = []
         whole = self.declare()
         covered = whole.size if self.chance(90) else self.between(1, whole.size)
         backwards = self.chance(5)
@@ -198,7 +66,16 @@ class Writer:
 
         self.body.append(self.loop(covered, store, self.pick(["global"] * 8 + ["serial", "reduce"])))
         whole.root.defined = covered
+        self.disturb(self.sources)
         self.add(whole)
+
+    def disturb(self, sources: list[Root]) -> None:
+        """Change at times what was just read: a scalar, or an element of a source, by one of its names."""
+        if self.chance(10):
+            self.body += self.reassign()
+        targets = [target for target in self.targets() if any(target.root is root for root in sources)]
+        if targets and self.chance(20):
+            self.body.append(self.write(self.pick(targets)))
 
     def table(self) -> None:
         """Fill a new temporary with integers to be used as indices."""
@@ -220,9 +97,9 @@ class Writer:
         """Return what may be written: readable elements are overwritten, so nothing becomes undefined."""
         return [b for b in self.buffers if b.node.type is FLOAT64 and b.root.writable and b.readable]
 
-    def write(self) -> Node:
+    def write(self, target: Buffer | None = None) -> Node:
         """Return a store into something written before, in place if it likes."""
-        target = self.pick(self.targets())
+        target = target or self.pick(self.targets())
         where = build.view(target.node, self.index(target.readable))
         value = self.number()
         if self.chance(30):
@@ -239,7 +116,7 @@ class Writer:
             if self.chance(20):
                 scalar = self.fresh("v")
                 statements.append(build.assign(scalar, self.number(), declare=True))
-                self.scope.scalars[scalar] = None
+                self.scalars[scalar] = None
             statements.append(self.write())
             if self.chance(30):
                 statements.append(self.write())
@@ -266,15 +143,13 @@ class Writer:
         table = self.choose(tables)
         stop = build.load(build.view(table.node, self.between(0, table.readable - 1)))
         name, below = self.fresh("n"), max(table.root.below, 1)
-        self.scope.scalars[name] = below
-        self.scope.fixed.add(name)
+        self.scalars[name] = below
         body = [self.write()]
-        self.scope.scalars.pop(name)
-        self.scope.fixed.discard(name)
+        self.scalars.pop(name)
         return [build.for_(build.range_(name, 0, stop, 1, "serial"), body)]
 
     def reassign(self) -> list[Node]:
-        floats = [n for n, below in self.scope.scalars.items() if below is None and n not in self.scope.fixed]
+        floats = [name for name, below in self.scalars.items() if below is None]
         return [build.assign(self.pick(floats), self.number())] if floats else []
 
     def scalar(self) -> None:
@@ -284,11 +159,11 @@ class Writer:
         name = self.fresh("v")
         if self.chance(70):
             self.body.append(build.assign(name, self.number(), declare=True))
-            self.scope.scalars[name] = None
+            self.scalars[name] = None
         else:
             below = self.pick(SIZES)
             self.body.append(build.assign(name, self.index(below), declare=True))
-            self.scope.scalars[name] = below
+            self.scalars[name] = below
 
     def single(self) -> None:
         if self.targets():
@@ -372,8 +247,10 @@ class Writer:
             else:
                 self.body.append(self.loop(size, lambda i, node=node: [self.initial(node, i)]))  # type: ignore[misc]
                 self.buffers.append(Buffer(node, Root(size, True, size), 0, size))
-        steps = [self.fill] * 10 + [self.nest] * 5 + [self.call] * 3 + [self.copy, self.table, self.table]
-        steps += [self.single, self.single, self.scalar, self.scalar, self.alias, self.pair]
+        steps = [self.fill] * 10 + [self.nest] * 4 + [self.call] * 3 + [self.copy, self.table, self.table]
+        steps += [self.single, self.scalar, self.scalar, self.alias, self.alias, self.pair]
+        for _ in range(self.between(0, 2)):
+            self.copy()
         for _ in range(self.between(2, 12)):
             self.pick(steps)()
         self.finish()
@@ -417,8 +294,8 @@ def modules(draw: st.DrawFn) -> Node:
     return module(lambda low, high: draw(st.integers(low, high)))
 
 
-def inputs_of(module: Node) -> dict[str, list[float]]:
-    """Return values for all parameters of the entry, different for each element; integers are zeros."""
+def inputs_of(module: Node, integer: int = 0) -> dict[str, list[float]]:
+    """Return values for all parameters of the entry: numbers that differ, and the same integer everywhere."""
     random = np.random.default_rng(7)
     values: dict[str, list[float]] = {}
     for param in build.params_of(module.args[-1]):
@@ -426,5 +303,5 @@ def inputs_of(module: Node) -> dict[str, list[float]]:
         if param.type.is_float:
             values[param.attrs["name"]] = [float(value) for value in random.uniform(-2, 4, size).round(3)]
         else:
-            values[param.attrs["name"]] = [0.0] * size
+            values[param.attrs["name"]] = [integer] * size
     return values

@@ -1,0 +1,130 @@
+"""The patterns of one dialect, written like algebra.
+
+    P = patterns("prog")
+    x, y, c = P.var("x"), P.var("y"), P.const(name="c")
+    RULES = PatternMatcher([(x + 0, lambda x: x), (P.select(c, x, x), lambda x: x)])
+
+``P.add(x, y)`` and ``x + y`` are the same pattern: the operator ``prog.add`` on two operands, in any order because the
+operator is commutative. Numbers stand for constants. Source of the rules: graph specification A5; patterns of one order
+alone, or of operators whose names a vocabulary takes (`var`, `const`, `any`), are written with `Pattern` or `op`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from scaly_ir.graph.pattern import ANY, Pattern, is_constant
+from scaly_ir.op import Op
+
+
+class Term(Pattern):
+    """A pattern of one dialect: Python's operators on it make patterns of that dialect's operators.
+
+    ``//`` and ``%`` are `floordiv` and `floormod`, as they are for Python's numbers.
+    """
+
+    __slots__ = ("vocabulary",)
+
+    vocabulary: Vocabulary
+
+    def __init__(self, vocabulary: Vocabulary, op: Any = None, **fields: Any) -> None:
+        object.__setattr__(self, "vocabulary", vocabulary)
+        super().__init__(op, **fields)
+
+    def __add__(self, other: Operand) -> Term:
+        return self.vocabulary.op("add", self, other)
+
+    def __radd__(self, other: Operand) -> Term:
+        return self.vocabulary.op("add", other, self)
+
+    def __sub__(self, other: Operand) -> Term:
+        return self.vocabulary.op("sub", self, other)
+
+    def __rsub__(self, other: Operand) -> Term:
+        return self.vocabulary.op("sub", other, self)
+
+    def __mul__(self, other: Operand) -> Term:
+        return self.vocabulary.op("mul", self, other)
+
+    def __rmul__(self, other: Operand) -> Term:
+        return self.vocabulary.op("mul", other, self)
+
+    def __floordiv__(self, other: Operand) -> Term:
+        return self.vocabulary.op("floordiv", self, other)
+
+    def __rfloordiv__(self, other: Operand) -> Term:
+        return self.vocabulary.op("floordiv", other, self)
+
+    def __mod__(self, other: Operand) -> Term:
+        return self.vocabulary.op("floormod", self, other)
+
+    def __rmod__(self, other: Operand) -> Term:
+        return self.vocabulary.op("floormod", other, self)
+
+    def __neg__(self) -> Term:
+        return self.vocabulary.op("neg", self)
+
+
+Operand = Pattern | int | float
+"""An operand of a pattern: a pattern, or the value of a constant."""
+
+
+class Vocabulary:
+    """The patterns of one dialect: ``P.<operator>(operands, ...)``, with a trailing ``_`` after a word of Python.
+
+    Fields of `Pattern` may follow by keyword; without operands, operands do not matter.
+    """
+
+    __slots__ = ("_constants", "dialect")
+
+    def __init__(self, dialect: str) -> None:
+        self.dialect: Final = dialect
+        ops = [op for op in map(Op.get, Op.list_op_names()) if op.dialect == dialect]
+        if not ops:
+            raise ValueError(f"no operator of dialect '{dialect}' is registered")
+        self._constants = frozenset([op for op in ops if is_constant(op)])
+
+    def op(self, name: str, /, *operands: Operand, **fields: Any) -> Term:
+        """Return the pattern of operator `name`; `AttributeError` when there is none, `TypeError` for a wrong count."""
+        op = Op.get(f"{self.dialect}.{name}")
+        args = list(map(self._operand, operands))
+        if not args:
+            return Term(self, op, **fields)
+        wanted = op.args_info
+        if wanted is not None and len(args) != len(wanted) and not (op.var_args_info and len(args) > len(wanted)):
+            raise TypeError(f"'{op.name}' takes {len(wanted)} operands, got {len(args)}")
+        return Term(self, op, args=args if op.get_attr("TCommutative", False) else tuple(args), **fields)
+
+    def _operand(self, operand: Operand) -> Pattern:
+        if isinstance(operand, Pattern):
+            return operand
+        if isinstance(operand, int | float):
+            return self.const(operand)
+        raise TypeError(f"an operand of a pattern is a pattern or a number, not a '{type(operand).__name__}'")
+
+    def __getattr__(self, name: str) -> Callable[..., Term]:
+        if name.startswith("__"):
+            raise AttributeError(name)
+
+        def pattern(*operands: Operand, **fields: Any) -> Term:
+            return self.op(name.removesuffix("_"), *operands, **fields)
+
+        return pattern
+
+    def var(self, name: str | None = None, type: Any = None) -> Term:
+        """Return a pattern for any node, or any of a type."""
+        return Term(self, name=name, type=type)
+
+    def const(self, value: Any = ANY, name: str | None = None, type: Any = None) -> Term:
+        """Return a pattern for a constant of this dialect; `value` is a value or a predicate."""
+        return Term(self, self._constants, name=name, type=type, attrs={"value": value})
+
+    def any(self, *choices: Pattern) -> Term:
+        """Return a pattern for what one of `choices` matches, tried in order."""
+        return Term(self, alternatives=Pattern.any(*choices).alternatives)
+
+
+def patterns(dialect: str) -> Vocabulary:
+    """Return the patterns of a dialect whose operators are registered; `ValueError` when it has none."""
+    return Vocabulary(dialect)

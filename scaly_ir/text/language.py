@@ -1,0 +1,170 @@
+"""What the reader of a dialect's text needs to know of it: grammar, keywords, and the words of its messages.
+
+Builds the Lark parser of a dialect, once. Reading itself is done by `lalr`, messages by `mistakes`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from lark import Lark, Token
+from lark.lexer import Lexer
+
+from scaly_ir.text.terminals import TERMINALS
+
+PUNCTUATION: Final = {
+    "(": "LPAR",
+    ")": "RPAR",
+    "{": "LBRACE",
+    "}": "RBRACE",
+    "[": "LSQB",
+    "]": "RSQB",
+    ",": "COMMA",
+    ":": "COLON",
+    "=": "EQUAL",
+    "<": "LESSTHAN",
+    ">": "MORETHAN",
+}
+ATTRIBUTES: Final = "LATTRS"
+"""The terminal of a ``{`` that begins attributes; that of a body or of a map is ``LBRACE``."""
+
+ATTRIBUTE_VALUE: Final = frozenset({"INT", "FLOAT", "STRING", "WORD", "DTYPE", "LSQB", "LBRACE", "SLICE"})
+ATTRIBUTE_KEY: Final = frozenset({"WORD", "NAME", "STRING"})
+
+_SHARED: Final = ("VALUE", "SYMBOL", "MEMREF", "STRING", "FLOAT", "INT", "NAME", "WORD")
+
+
+class Sentence(NamedTuple):
+    """What to say of a common mistake: where `wanted` fits, one of `found` stands.
+
+    In `text`, ``{found}`` is what stands there and ``{before}`` the token before it. `alone` asks that nothing else
+    fits.
+    """
+
+    wanted: str
+    found: frozenset[str]
+    text: str
+    alone: bool = False
+
+
+@dataclass(frozen=True)
+class Language:
+    """One dialect's text.
+
+    `starters` are the terminals that begin a statement, besides a name that is defined; `stubs` give, for a terminal
+    that begins a statement with a body, the tokens of a head without mistakes, used in place of a wrong one (a name in
+    them stands for what the user called it).
+    """
+
+    name: str
+    grammar: Path
+    keywords: Mapping[str, str]
+    operators: tuple[str, ...]
+    """The scalar operators that the terminal ``OPERATOR`` stands for."""
+    dtypes: tuple[str, ...]
+    starters: frozenset[str]
+    scalars: frozenset[str]
+    """The terminals that begin a scalar."""
+    stubs: Mapping[str, Sequence[tuple[str, str]]]
+    outer: frozenset[str]
+    """Those of the starters that no body of statements holds: one in a body shows that a brace is missing."""
+    binders: frozenset[str]
+    """The keywords after which ``%name =`` is part of a head, not a statement of its own."""
+    groups: Sequence[tuple[frozenset[str], str]]
+    """Sets of terminals that messages name as one."""
+    sentences: Sequence[Sentence]
+    hints: Mapping[str, str]
+    """For words of other languages, what to write here."""
+
+    def operations(self) -> list[str]:
+        """Return what may stand where a scalar is expected, for suggestions."""
+        dotted = [word for word, terminal in self.keywords.items() if "." in word and terminal in self.scalars]
+        return [*self.operators, *dotted]
+
+    def special(self) -> dict[str, str]:
+        """Return the terminals that words have besides their general one."""
+        return {
+            **self.keywords,
+            **dict.fromkeys(self.operators, "OPERATOR"),
+            **dict.fromkeys(self.dtypes, "DTYPE"),
+            "slice": "SLICE",
+        }
+
+
+class Piece(NamedTuple):
+    """What a reduction produced and the range of text it came from."""
+
+    value: Any
+    start: int
+    end: int
+
+
+class _NoLexer(Lexer):
+    """The driver cuts the text itself; Lark's own lexers are never built."""
+
+    def __init__(self, lexer_conf: Any) -> None:
+        pass
+
+    def lex(self, lexer_state: Any, parser_state: Any) -> Any:
+        return iter(())
+
+
+class Dispatch:
+    """Hands each reduction to the current actions, with its pieces and range."""
+
+    actions: Any = None
+
+    def __getattr__(self, rule: str) -> Callable[[list[Any]], Piece]:
+        if rule.startswith("_") or rule.isupper():
+            raise AttributeError(rule)
+
+        def reduce(children: list[Any]) -> Piece:
+            if not children:
+                return Piece(None, 0, 0)
+            start, end = _start(children[0]), _end(children[-1])
+            parts = [child for child in children if not (isinstance(child, Token) and child.type in _SILENT)]
+            return Piece(getattr(self.actions, rule)(parts, (start, end)), start, end)
+
+        return reduce
+
+
+_SILENT: Final = frozenset({*PUNCTUATION.values(), ATTRIBUTES})
+
+
+def _start(part: Token | Piece) -> int:
+    return (part.start_pos or 0) if isinstance(part, Token) else part.start
+
+
+def _end(part: Token | Piece) -> int:
+    return (part.end_pos or 0) if isinstance(part, Token) else part.end
+
+
+@cache
+def grammar_text(path: Path, operators: tuple[str, ...], dtypes: tuple[str, ...]) -> str:
+    """Return the complete grammar of a dialect: its own rules, those of attributes, and the shared terminals."""
+    common = Path(__file__).with_name("common.lark").read_text(encoding="utf-8")
+    # Lark compiles terminals with its own copy of the rules for widths, which knows no possessive quantifiers.
+    terminals = [f"{name}: /{TERMINALS[name].replace('*+', '*').replace('/', chr(92) + '/')}/" for name in _SHARED]
+    for name, words in (("OPERATOR", operators), ("DTYPE", dtypes)):
+        terminals.append(f"{name}: {' | '.join([json.dumps(word) for word in words])}")
+    return "\n".join([path.read_text(encoding="utf-8"), common, *terminals, ""])
+
+
+@cache
+def build_parser(path: Path, operators: tuple[str, ...], dtypes: tuple[str, ...]) -> tuple[Lark, Dispatch]:
+    """Return the parser for a grammar file and what hands its reductions on."""
+    dispatch = Dispatch()
+    parser = Lark(
+        grammar_text(path, operators, dtypes),
+        parser="lalr",
+        lexer=_NoLexer,
+        transformer=dispatch,
+        keep_all_tokens=True,
+        maybe_placeholders=False,
+    )
+    return parser, dispatch

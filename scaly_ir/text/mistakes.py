@@ -1,0 +1,420 @@
+"""Messages about text that does not parse, in the user's words.
+
+A `Situation` says where the parser stands and what it found; `explain` returns the diagnostic. The commonest mistakes
+have a sentence of their own; for the rest it is what was expected and what was found.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
+
+from scaly_ir.text.diagnostics import Diagnostic, did_you_mean, error, note
+from scaly_ir.text.language import ATTRIBUTE_KEY, ATTRIBUTE_VALUE, ATTRIBUTES, PUNCTUATION, Language
+from scaly_ir.text.source import Source, Span
+from scaly_ir.text.terminals import Lexeme
+
+_WORDS: Final[dict[str, str]] = {
+    **{terminal: f"'{text}'" for text, terminal in PUNCTUATION.items()},
+    ATTRIBUTES: "attributes such as '{key=value}'",
+    "VALUE": "a name such as '%x'",
+    "SYMBOL": "a name such as '@f'",
+    "MEMREF": "a type such as 'memref<8xfloat64>'",
+    "STRING": "a string",
+    "FLOAT": "a number",
+    "INT": "an integer",
+    "NAME": "an operation",
+    "WORD": "a word",
+    "DTYPE": "a dtype such as 'float64'",
+    "$END": "the end of the file",
+}
+_ORDER: Final = ("COMMA", "RPAR", "RSQB", "MORETHAN", "RBRACE")
+"""What is named first among the things expected."""
+_CLOSERS: Final = {"LPAR": "RPAR", "LSQB": "RSQB", "LESSTHAN": "MORETHAN", "LBRACE": "RBRACE", ATTRIBUTES: "RBRACE"}
+_MOST: Final = 5
+"""As many alternatives are listed."""
+
+
+class Situation(NamedTuple):
+    """Where the parser stands when it meets something unexpected."""
+
+    language: Language
+    source: Source
+    lexemes: Sequence[Lexeme]
+    at: int
+    """The number of the lexeme that was not expected."""
+    kind: str
+    """The terminal that it stands for."""
+    accepted: frozenset[str]
+    """The terminals that would have fitted."""
+    context: str
+    """What is being parsed, as " while parsing ...", or nothing between statements."""
+    opener: tuple[str, int, int] | None
+    """The innermost open bracket: its terminal and range."""
+    blocks: Sequence[int]
+    """The numbers of the lexemes that opened the bodies around."""
+    closed: int | None
+    """The number of the brace that ended a body last."""
+
+    @property
+    def found(self) -> Lexeme:
+        """The lexeme that was not expected."""
+        return self.lexemes[self.at]
+
+    @property
+    def before(self) -> Lexeme | None:
+        """The lexeme before it."""
+        return self.lexemes[self.at - 1] if self.at else None
+
+    @property
+    def between(self) -> bool:
+        """Whether a statement could have begun here."""
+        return not self.language.starters.isdisjoint(self.accepted)
+
+    def begins_line(self) -> bool:
+        """Tell whether the lexeme is the first one on its line."""
+        return self.before is None or "\n" in self.source.text[self.before.end : self.found.start]
+
+
+class Mistake(NamedTuple):
+    """What to say, where it is not the lexeme that was found, and further places."""
+
+    message: str
+    place: tuple[int, int] | None = None
+    notes: tuple[Diagnostic, ...] = ()
+
+
+def explain(situation: Situation) -> Diagnostic:
+    """Return the diagnostic for an unexpected lexeme."""
+    found = situation.found
+    for recognise in _RECOGNISED:
+        mistake = recognise(situation)
+        if mistake is not None:
+            break
+    else:
+        mistake = _expected(situation)
+    place = mistake.place or (found.start, found.end)
+    return error(mistake.message, Span(situation.source, *place), "syntax", mistake.notes)
+
+
+# --- what no text may hold --------------------------------------------------------------------------------------------
+
+
+def _unclosed_string(situation: Situation) -> Mistake | None:
+    found, after = situation.found, situation.lexemes[situation.at + 1 : situation.at + 2]
+    if found.kind == "UNCLOSED":
+        return Mistake(_UNCLOSED)
+    if found.text in ("%", "@") and after and after[0].kind == "UNCLOSED" and after[0].start == found.end:
+        return Mistake(_UNCLOSED, (found.start, after[0].end))
+    return None
+
+
+_UNCLOSED: Final = "the string is not closed on its line"
+
+
+def _stray_character(situation: Situation) -> Mistake | None:
+    found = situation.found
+    text = found.text
+    if found.kind != "OTHER":
+        return None
+    after = situation.lexemes[situation.at + 1]
+    joined = after.start == found.end
+    if text in "%@" and after.kind in ("INT", "FLOAT") and joined:
+        message = f'a name does not begin with a digit; write {text}"{after.text}" or another name'
+        return Mistake(message, (found.start, after.end))
+    if text in "%@":
+        return Mistake(f"'{text}' is not followed by a name")
+    if text in "+-" and after.kind in ("INT", "FLOAT"):
+        return Mistake(
+            f"expected a number, found '{text}'; write '{text.strip('+')}{after.text}'", (found.start, after.end)
+        )
+    if text == "\r":
+        return Mistake("a carriage return without a line feed after it")
+    return Mistake(
+        f"unexpected character '{text}'" if text.isprintable() else f"unexpected character U+{ord(text):04X}"
+    )
+
+
+def _number(situation: Situation) -> Mistake | None:
+    """Recognise a number that goes on in a way that numbers do not, as ``0x10``."""
+    found, before = situation.found, situation.before
+    if before is None or before.kind not in ("INT", "FLOAT") or before.end != found.start:
+        return None
+    if found.kind not in ("WORD", "NAME", "INT", "FLOAT"):
+        return None
+    return Mistake(f"'{before.text}{found.text}' is no number", (before.start, found.end))
+
+
+# --- between statements -----------------------------------------------------------------------------------------------
+
+
+def _block(situation: Situation) -> Mistake | None:
+    """Recognise a closing brace that is missing, or one too many."""
+    kind, accepted = situation.kind, situation.accepted
+    if accepted == {"$END"}:
+        return Mistake(f"expected the end of the file, found {_shown(situation.found)}; {_FORMS}")
+    if not situation.between:
+        return None
+    if kind == "RBRACE" and not situation.blocks:
+        return Mistake("this '}' closes nothing")
+    within = [opened for opened in situation.blocks if kind in ("$END", _head(situation, opened))]
+    if "RBRACE" not in accepted or kind in accepted or not within:
+        return None
+    opened = situation.lexemes[_unclosed_block(situation, within[0])]
+    notes = (note("the block opened here is not closed", Span(situation.source, opened.start, opened.end)),)
+    place = None
+    if kind == "$END" and situation.before is not None:
+        place = (situation.before.end, situation.before.end)
+    return Mistake(f"expected '}}', found {_shown(situation.found)}", place, notes)
+
+
+def _head(situation: Situation, opened: int) -> str:
+    """Return the terminal that began the statement whose body an opening brace begins."""
+    keywords, stubs = situation.language.keywords, situation.language.stubs
+    while opened and keywords.get(situation.lexemes[opened].text) not in stubs:
+        opened -= 1
+    return keywords.get(situation.lexemes[opened].text, "")
+
+
+def _unclosed_block(situation: Situation, start: int) -> int:
+    """Return the brace, from `start` on, that is most likely the one to close: by indentation, else the innermost."""
+    pending: list[int] = []
+    for at in range(start, situation.at):
+        lexeme = situation.lexemes[at]
+        if lexeme.text == "{":
+            pending.append(at)
+        elif lexeme.text == "}" and pending:
+            opened = pending.pop()
+            if _indentation(situation, lexeme) < _indentation(situation, situation.lexemes[opened]):
+                return opened
+    return situation.blocks[-1]
+
+
+def _indentation(situation: Situation, lexeme: Lexeme) -> int:
+    text = situation.source.text
+    start = text.rfind("\n", 0, lexeme.start) + 1
+    line = text[start : lexeme.start + 1]
+    return len(line) - len(line.lstrip())
+
+
+def _bare_attributes(situation: Situation) -> Mistake | None:
+    """Recognise attributes without their braces."""
+    found = situation.found
+    if found.kind != "WORD" or ATTRIBUTES not in situation.accepted or situation.begins_line():
+        return None
+    if situation.lexemes[situation.at + 1].text != "=":
+        return None
+    return Mistake(f"attributes stand in braces, as in '{{{found.text}=...}}'")
+
+
+_FORMS: Final = "a file holds one module, only procedures or only statements"
+
+
+def _no_statement(situation: Situation) -> Mistake | None:
+    """Recognise a word that begins no statement here."""
+    language, found, kind = situation.language, situation.found, situation.kind
+    if not situation.between or found.kind not in ("WORD", "NAME"):
+        return None
+    after = situation.lexemes[situation.at + 1]
+    dotted = found.text if "." in found.text else f"{language.name}.{found.text}"
+    if kind in language.starters:
+        if situation.blocks:
+            return None
+        return Mistake(f"expected {alternatives(situation)}, found '{found.text}'; {_FORMS}")
+    if after.text == "=" and found.kind == "WORD":
+        return Mistake(f"expected a name with '%', found '{found.text}'; did you mean '%{found.text}'?")
+    if language.keywords.get(dotted) in ("BUFFER", "ASSIGN"):
+        return Mistake(f"expected a name before '{found.text}', as in '%x = {dotted}'")
+    if dotted in language.operations():
+        return Mistake(
+            f"'{dotted}' is a scalar, not a statement; give it a name: '%x = {language.name}.assign {dotted}...'"
+        )
+    known = [word for word, terminal in language.keywords.items() if terminal in language.starters]
+    return Mistake(f"unknown statement '{found.text}'{did_you_mean(dotted, known)}")
+
+
+# --- within a statement -----------------------------------------------------------------------------------------------
+
+
+def _type(situation: Situation) -> Mistake | None:
+    """Recognise a type that is none."""
+    found, accepted = situation.found, situation.accepted
+    if accepted == {"MEMREF"}:
+        text, end = _angles(situation)
+        if text.startswith("memref"):
+            return Mistake(
+                f"malformed type '{text}'; write it as in 'memref<2x4xfloat64, private>'", (found.start, end)
+            )
+        return Mistake(f"expected {_WORDS['MEMREF']}, found {_shown(found, text)}", (found.start, end))
+    if accepted != {"DTYPE"}:
+        return None
+    if found.kind not in ("WORD", "NAME"):
+        return None
+    dtypes = situation.language.dtypes
+    hint = did_you_mean(found.text, dtypes) or f"; expected {_one_of(dtypes)}"
+    return Mistake(f"unknown dtype '{found.text}'{hint}")
+
+
+def _angles(situation: Situation) -> tuple[str, int]:
+    """Return the text of a lexeme with what stands in angle brackets behind it, and where that ends."""
+    found = situation.found
+    text = situation.source.text
+    match = re.compile(r"[A-Za-z_]\w*[ \t]*<[^<>\n{}()]*>?").match(text, found.start) if found.kind == "WORD" else None
+    return (match[0].rstrip(), found.start + len(match[0].rstrip())) if match else (found.text, found.end)
+
+
+def _sigil(situation: Situation) -> Mistake | None:
+    """Recognise a name without its ``%`` or ``@``."""
+    found, accepted = situation.found, situation.accepted
+    if "SYMBOL" in accepted and found.kind in ("WORD", "NAME", "VALUE"):
+        bare = found.text.removeprefix("%")
+        return Mistake(f"expected a name with '@', found '{found.text}'; did you mean '@{bare}'?")
+    if "VALUE" in accepted and "OPERATOR" not in accepted and found.kind in ("WORD", "SYMBOL"):
+        bare = found.text.removeprefix("@")
+        return Mistake(f"expected a name with '%', found '{found.text}'; did you mean '%{bare}'?")
+    return None
+
+
+def _scalar(situation: Situation) -> Mistake | None:
+    """Recognise a word where a scalar is expected."""
+    found, language = situation.found, situation.language
+    if "OPERATOR" not in situation.accepted or found.kind not in ("WORD", "NAME"):
+        return None
+    applied = situation.lexemes[situation.at + 1].text == "("
+    return Mistake(unknown_scalar(language, found.text, applied=applied))
+
+
+def unknown_scalar(language: Language, text: str, *, applied: bool) -> str:
+    """Return the message for a word that is no scalar: an unknown operation when it is `applied`, or a bare word."""
+    hint = language.hints.get(text.rpartition(".")[2])
+    dotted = text if "." in text else f"{language.name}.{text}"
+    operations = language.operations()
+    if applied or "." in text or dotted in operations:
+        return f"unknown operation '{text}'{f'; {hint}' if hint else did_you_mean(dotted, operations)}"
+    return f"expected a scalar, found '{text}'; {hint or f'did you mean {chr(39)}%{text}{chr(39)}?'}"
+
+
+def _sentence(situation: Situation) -> Mistake | None:
+    """Look the situation up in the dialect's table."""
+    before = situation.before
+    for sentence in situation.language.sentences:
+        fits = sentence.wanted in situation.accepted and not (sentence.alone and len(situation.accepted) > 1)
+        if fits and situation.kind in sentence.found:
+            words = {"found": situation.found.text, "before": "" if before is None else before.text}
+            return Mistake(sentence.text.format(**words))
+    return None
+
+
+def _read(situation: Situation) -> Mistake | None:
+    """Recognise ``%x[i]`` used as a value."""
+    before = situation.before
+    if situation.found.text != "[" or before is None or before.kind != "VALUE" or situation.between:
+        return None
+    if "LSQB" in situation.accepted or "EQUAL" in situation.accepted:
+        return None
+    end = situation.found.end
+    load = f"{situation.language.name}.load"
+    return Mistake(f"a place in a buffer is read by '{load}': write '{load} {before.text}[...]'", (before.start, end))
+
+
+_RECOGNISED: Final = (
+    _unclosed_string,
+    _stray_character,
+    _number,
+    _block,
+    _sentence,
+    _bare_attributes,
+    _no_statement,
+    _type,
+    _sigil,
+    _scalar,
+    _read,
+)
+"""The mistakes with a sentence of their own, in the order they are tried."""
+
+
+# --- what was expected ------------------------------------------------------------------------------------------------
+
+
+def _expected(situation: Situation) -> Mistake:
+    """Say what was expected and what was found."""
+    found, before, accepted = situation.found, situation.before, situation.accepted
+    expected = "': <type>'" if accepted == {"COLON"} else alternatives(situation)
+    ends = found.kind == "END" or found.text == "}" or situation.kind in situation.language.starters
+    ends = ends or (found.kind == "VALUE" and situation.lexemes[situation.at + 1].text == "=")
+    cut_off = not situation.between and before is not None and ends and situation.begins_line()
+    place = (before.end, before.end) if before is not None and cut_off else None
+    shown = "the end of the line" if cut_off and found.kind != "END" else _shown(found)
+    message = f"expected {expected}{situation.context}, found {shown}{_near(situation)}"
+    return Mistake(message, place, _opened(situation) or _ended(situation))
+
+
+def _near(situation: Situation) -> str:
+    """Return the end of a message that suggests a keyword that fits, or an empty string."""
+    if situation.found.kind not in ("WORD", "NAME"):
+        return ""
+    language, text = situation.language, situation.found.text
+    fitting = [word for word, terminal in language.keywords.items() if terminal in situation.accepted]
+    dotted = [word for word in fitting if "." in word and "." not in text]
+    return did_you_mean(text, fitting) or did_you_mean(f"{language.name}.{text}", dotted)
+
+
+def _opened(situation: Situation) -> tuple[Diagnostic, ...]:
+    """Return the note on the bracket that is not closed, unless it is a comma that is missing."""
+    if situation.opener is None or _CLOSERS[situation.opener[0]] not in situation.accepted:
+        return ()
+    element = situation.found.kind in ("VALUE", "INT", "FLOAT", "STRING", "WORD", "NAME")
+    if element and "COMMA" in situation.accepted and not situation.begins_line():
+        return ()
+    _, start, end = situation.opener
+    bracket = situation.source.text[start:end]
+    return (note(f"to match this '{bracket}'", Span(situation.source, start, end)),)
+
+
+def _ended(situation: Situation) -> tuple[Diagnostic, ...]:
+    """Return the note on where the body before ended, for a statement that may stand in a body only."""
+    begins = situation.kind in situation.language.starters or situation.kind == "VALUE"
+    if not begins or situation.closed is None or not situation.between or situation.kind in situation.accepted:
+        return ()
+    brace = situation.lexemes[situation.closed]
+    return (note("the body before it ends here", Span(situation.source, brace.start, brace.end)),)
+
+
+def _shown(lexeme: Lexeme, text: str = "") -> str:
+    if lexeme.kind == "END":
+        return "the end of the file"
+    text = text or lexeme.text
+    text = text if len(text) <= 40 else f"{text[:37]}..."
+    return text if lexeme.kind == "STRING" else f"'{text}'"
+
+
+def _one_of(words: Iterable[str]) -> str:
+    *others, last = words
+    return f"{', '.join(others)} or {last}" if others else last
+
+
+def alternatives(situation: Situation) -> str:
+    """Return what was expected, in words: whole groups by their name, the rest one by one."""
+    left = set(situation.accepted)
+    words = []
+    language = situation.language
+    groups = (
+        *language.groups,
+        (language.scalars, "a scalar"),
+        (ATTRIBUTE_VALUE, "an attribute value"),
+        (ATTRIBUTE_KEY, "an attribute name"),
+    )
+    for members, name in groups:
+        if members <= left:
+            words.append(name)
+            left -= members
+    if "FLOAT" in left:
+        left.discard("INT")
+    spelled = {terminal: word for word, terminal in language.keywords.items()}
+    first = [_WORDS[terminal] for terminal in _ORDER if terminal in left]
+    rest = sorted([_WORDS.get(terminal) or f"'{spelled[terminal]}'" for terminal in left.difference(_ORDER)])
+    words = [*first, *words, *rest]
+    if len(words) > _MOST:
+        words = [*words[: _MOST - 1], "something else that fits here"]
+    return _one_of(words)
