@@ -32,7 +32,9 @@ def write(stream: TextIO, text: str) -> None:
         stream.write(text)
     else:
         stream.flush()
-        binary.write(text.encode("utf-8", "backslashreplace"))
+        left = memoryview(text.encode("utf-8", "backslashreplace"))
+        while left:  # an unbuffered stream takes a part at a time
+            left = left[binary.write(left) or 0 :]
     stream.flush()
 
 

@@ -8,7 +8,7 @@ rules: graph specification A5.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, NoReturn
+from typing import Any, Final, NoReturn, Self
 
 from scaly_ir.attributes import freeze, spell_value
 from scaly_ir.graph.node import Node
@@ -154,7 +154,7 @@ class Pattern:
             raise ValueError("Pattern.any needs a pattern")
         return Pattern(alternatives=patterns)
 
-    def named(self, name: str) -> Pattern:
+    def named(self, name: str) -> Self:
         """Return this pattern with the node bound to `name`."""
         new = object.__new__(self.__class__)
         for cls in self.__class__.__mro__:

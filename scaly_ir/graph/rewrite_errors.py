@@ -56,7 +56,8 @@ def too_many(node: Node, became: Became, limit: int) -> RewriteError:
     made, run, _ = became[node]
     if run is None:  # rebuilt, because of a rule further down
         run = next((step[1] for step in reversed(became.values()) if step[1] is not None), None)
-    said = f"stack_limit: more than {limit} rewrites wait for others; rule {_name(run)} made {brief(made)} of {brief(node)}"
+    last = f"rule {_name(run)} made {brief(made)} of {brief(node)}"
+    said = f"stack_limit: more than {limit} rewrites wait for others; the last: {last}"
     return RewriteError(said, kind="stack_limit", node=node, rule=_name(run))
 
 

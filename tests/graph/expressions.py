@@ -132,7 +132,7 @@ IDENTITIES: Final = PatternMatcher(
         (_x * 0, lambda: int_(0)),
         (_x - 0, lambda x: x),
         (_x - _x, lambda: int_(0)),
-        (-(-_x), lambda x: x),
+        (P.neg(-_x), lambda x: x),
         (_x + -_y, lambda x, y: sub(x, y)),
         (P.select(_z, _x, _x), lambda x: x),
         (P.select(P.lt(_x, _x), _y, _z), lambda z: z),

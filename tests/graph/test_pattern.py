@@ -106,9 +106,10 @@ def test_attribute_values_differ_as_those_of_nodes_do(wanted: Any, present: Any,
 
 
 def test_a_node_without_the_attribute_does_not_match() -> None:
-    asked: list[object] = []
-    assert Pattern(attrs={"value": lambda held: not asked.append(held)}).match(A) == []
-    assert asked == []
+    def never(held: object) -> bool:
+        raise AssertionError(held)
+
+    assert Pattern(attrs={"value": never}).match(A) == []
     assert Pattern(attrs={"value": None}).match(A) == []
 
 
@@ -329,7 +330,7 @@ def test_a_vocabulary_knows_its_operators_and_constants() -> None:
     assert P.neg(P.var("x"), name="n").match(neg(A)) == [{"n": neg(A), "x": A}]
     assert P.not_(P.and_(P.var("x"), P.var("x"))).single_op is Op.get("prog.not")
     assert P.op("var", name="v").match(A) == [{"v": A}]
-    assert P.const(2).op == {Op.get("prog.const_int"), Op.get("prog.const_float")}
+    assert P.const(2).op == frozenset([Op.get("prog.const_int"), Op.get("prog.const_float")])
     assert (P.any(P.const(), P.neg()).named("n") + 1).match(add(neg(A), int_(1))) == [{"n": neg(A)}]
     assert P.op("block", P.var("x"), P.var("y")).match(block(A, B)) == [{"x": A, "y": B}]
 

@@ -74,7 +74,7 @@ def test_rules_before_operands(ones: Node, zeros: Node, mode: Mode) -> None:
 
 def test_a_rewrite_of_every_node(ones: Node) -> None:
     to_product = PatternMatcher([(P.add(P.var("x"), P.const(name="c")), lambda x, c: mul(x, c))])
-    product = graph_rewrite(ones, AroundOperands(ZERO, to_product))
+    product = graph_rewrite(ones, AfterOperands(to_product))
     assert (product.op, len(toposort(product))) == (MUL, LENGTH + 2)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from typing import Any
 
 import pytest
 
@@ -155,3 +156,14 @@ def test_a_usage_error_points_into_the_command_line() -> None:
 )
 def test_an_odd_command_line_is_shown_well(shown: str, start: int, end: int, excerpt: str) -> None:
     assert _usage(UsageError("no", shown, start, end)) == f"tool: error: no\n{excerpt}"
+
+
+def test_an_unbuffered_stream_that_takes_a_part_at_a_time_gets_all() -> None:
+    class Slow(io.BytesIO):
+        def write(self, data: Any) -> int:
+            return super().write(bytes(data)[:3])
+
+    raw = Slow()
+    stream = io.TextIOWrapper(raw, encoding="ascii")
+    write(stream, "what is longer than three: é\n")
+    assert bytes(raw.getvalue()) == "what is longer than three: é\n".encode()
