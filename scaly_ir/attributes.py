@@ -98,6 +98,7 @@ NO_ATTRS: Final = Attrs()
 
 def named(key: str, name: str) -> Attrs:
     """Return the attributes ``{key: name}`` of one string, the commonest there are."""
+    name = name if type(name) is str else str(name)  # a word is another value than the text it spells
     return Attrs.trusted({key: name}, (key, name))
 
 
@@ -131,9 +132,9 @@ def value_key(value: AttrValue) -> Hashable:
     if kind is tuple:
         kinds = {type(item) for item in value}
         if kinds == {float}:
-            return (float, array("d", value).tobytes())
+            return (tuple, float, array("d", value).tobytes())
         if kinds == {int}:
-            return (int, value)
+            return (tuple, int, value)
         return (tuple, *[value_key(item) for item in value])
     if kind is slice:
         return (slice, value_key(value.start), value_key(value.stop), value_key(value.step))
@@ -163,7 +164,7 @@ def spell_value(value: AttrValue) -> str:
 @lru_cache(maxsize=1024)
 def _spell_key(key: str) -> str:
     """Return a key bare when it is an identifier, or several joined by points, else quoted."""
-    return key if _is_dotted(key) else spell_string(key)
+    return key if _is_dotted(key) and key not in ("inf", "nan") else spell_string(key)
 
 
 def spell_attrs(attrs: Mapping[str, AttrValue], hide: frozenset[str] = frozenset()) -> str:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from scaly_ir import prim as prim  # registers the operators of constants and of calls of functions
 from scaly_ir.attributes import Attrs
 from scaly_ir.errors import VerifyError
 from scaly_ir.graph import Node, intern_node
@@ -91,15 +90,15 @@ def Call(  # noqa: N802 - the specification names it so
     return node
 
 
-_LITERAL_TYPES: Final = {bool: BOOL, int: INT32, float: FLOAT32, str: STRING}
+_LITERAL_TYPES: Final[dict[type, Any]] = {bool: BOOL, int: INT32, float: FLOAT32, str: STRING}
+"""In the order in which a value is tried: a bool is an int for Python."""
 
 
 def _operand(callee: Op, value: Any, number: int) -> Node:
     if isinstance(value, Node):
         return value
-    for kind in type(value).__mro__[:2]:  # a NumPy float64 is a float
-        if kind in _LITERAL_TYPES and not isinstance(value, DType):
-            return const(value, _LITERAL_TYPES[kind])
+    if isinstance(value, bool | int | float | str) and not isinstance(value, DType):
+        return const(value, next(dtype for kind, dtype in _LITERAL_TYPES.items() if isinstance(value, kind)))
     raise TypeError(f"{callee.name}: operand {number} is no expression but a '{type(value).__name__}'")
 
 

@@ -109,7 +109,7 @@ def _refused(message: str, span: Span, code: str) -> Parsed:
 
 
 def verify_parsed(root: Node, locations: Locations | None) -> list[Diagnostic]:
-    """Return every rule that `root` breaks, as diagnostics in program order; located when it came from a file.
+    """Return every rule that `root` breaks, as diagnostics in the order of the text; located when it came from a file.
 
     Of several violations at one place the first is reported: the others mostly follow from it.
     """
@@ -125,4 +125,6 @@ def verify_parsed(root: Node, locations: Locations | None) -> list[Diagnostic]:
             places.add(span.start)
             notes = [note(text, locations.span(place)) for text, place in violation.notes]
         found.append(error(violation.message, span, violation.rule, notes))
+    # Within a statement, rules come in the order of the table; people read from left to right.
+    found.sort(key=lambda diagnostic: diagnostic.span.start if diagnostic.span is not None else 0)
     return found

@@ -1,8 +1,8 @@
 """The namespaces in which operators stand as Python functions that make calls: `prim`, `tirx`, `ops` and `T`.
 
 ``scaly_ir.ops.my_ext.square(x)`` and ``scaly_ir.T.my_ext.square(x)`` make the same call. `expose` publishes such
-helpers; those of the shared scalar operators are there from the start. Builders may add names of their own to `T`. Source:
-operator specification A6.
+helpers; those of the shared scalar operators are there from the start. Builders may add names of their own to `T`.
+Source: operator specification A6.
 """
 
 from __future__ import annotations

@@ -291,6 +291,9 @@ class OpAttrMap(Mapping[Op, Any]):
     def __setitem__(self, op: Op, value: Any) -> NoReturn:
         raise TypeError("an operator attribute map is read-only; use op.set_attr")
 
+    def __delitem__(self, op: Op) -> NoReturn:
+        raise TypeError("an operator attribute map is read-only; use op.reset_attr")
+
     def __repr__(self) -> str:
         return f"OpAttrMap({self.attr_name!r}, {len(self)} operators)"
 
@@ -320,3 +323,6 @@ def register_op_attr(name: str, key: str, value: Any = _BY_KEY, override: bool =
         return decorated
 
     return decorate if value is _BY_KEY else decorate(value)
+
+
+import scaly_ir.prim  # noqa: E402, F401 - the shared operators belong to the registry; registering them takes all of it

@@ -29,7 +29,7 @@ def op_type(node: Node) -> Iterator[Fault]:
         yield Fault(raised("FInferType", error))
         return
     if inferred is not None and inferred is not node.type:
-        yield Fault(f"recorded type {node.type} != inferred {inferred}")
+        yield Fault(f"recorded type {node.type} != inferred {inferred}", part="type")
 
 
 def op_verify(node: Node) -> Iterator[Fault]:

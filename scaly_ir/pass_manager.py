@@ -6,8 +6,9 @@ given when it changes nothing. The manager knows no pass: it is given a registry
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields, make_dataclass
+from dataclasses import MISSING, dataclass, fields, make_dataclass, replace
 from importlib import import_module
 from typing import Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 
@@ -61,11 +62,17 @@ def function_pass(
     optional = [(key, type(value), value) for key, value in options.items() if not isinstance(value, type)]
     body = {
         "name": name,
-        "summary": (function.__doc__ or "").strip().partition("\n")[0].rstrip("."),
+        "summary": _summary(function.__doc__ or ""),
         "dialects": None if dialects is None else frozenset(dialects),
         "run": run,
     }
     return make_dataclass(name, [*required, *optional], bases=(Pass,), namespace=body, frozen=True)
+
+
+def _summary(doc: str) -> str:
+    """Return the first line of a docstring as --list-passes shows it."""
+    line = doc.strip().partition("\n")[0].rstrip(".")
+    return line[:1].lower() + line[1:]
 
 
 def build_pipeline(text: str, registry: Registry) -> list[Pass]:
@@ -103,13 +110,8 @@ def _convert(option: Option, wanted: Any, what: str, text: str) -> Any:
     """Return the value of an option as the type its field declares."""
 
     def fail(expected: str) -> PipelineError:
-        start = option.value_start
-        return PipelineError(
-            f"{what} expects {expected}, got '{option.value}'",
-            text=text,
-            start=start,
-            end=start + max(len(option.value), 1),
-        )
+        message = f"{what} expects {expected}, got '{option.value}'"
+        return PipelineError(message, text=text, start=option.value_start, end=option.value_end)
 
     if wanted is bool:
         if option.value.lower() not in _BOOLS:
@@ -123,16 +125,18 @@ def _convert(option: Option, wanted: Any, what: str, text: str) -> Any:
     if get_origin(wanted) is tuple:
         inner = get_args(wanted)[0]
         parts = [part.strip() for part in option.value.split(",")]
-        return tuple([_convert(Option(option.key, part, *_place(option)), inner, what, text) for part in parts])
+        return tuple([_convert(replace(option, value=part), inner, what, text) for part in parts])
     names = {int: "an integer", float: "a number", str: "a text"}
+    if wanted in (int, float) and not _is_number_like(option.value):
+        raise fail(names[wanted])
     try:
         return wanted(option.value)
     except ValueError as error:
         raise fail(names.get(wanted, "another value")) from error
 
 
-def _place(option: Option) -> tuple[int, int, int]:
-    return option.start, option.end, option.value_start
+# Python itself would read underscores, blanks and the digits of any script too.
+_is_number_like = re.compile(r"[-+.0-9A-Za-z]+").fullmatch
 
 
 BeforeAfter = Callable[[Pass, int, Node, Node], None]

@@ -26,6 +26,8 @@ class Option:
     start: int
     end: int
     value_start: int
+    value_end: int
+    """The value as written, with its quotes; the key where there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +44,15 @@ class _Tokens:
     def __init__(self, text: str) -> None:
         self.text = text
         self.position = 0
+        self.taken = 0
+        """The end of the token taken last."""
+        self.end = 0
         self.advance()
 
     def advance(self) -> None:
         match = _TOKEN.match(self.text, self.position)
         assert match is not None
+        self.taken = self.end
         kind = match.lastgroup or "end"
         self.kind, self.value, (self.start, self.end) = kind, match.group(kind), match.span(kind)
         self.position = self.end
@@ -75,13 +81,16 @@ class _Tokens:
                     break
             if depth:
                 raise PipelineError("this '{' is not closed", text=self.text, start=self.start, end=self.end)
-            value, self.position = self.text[self.end : at], at + 1
+            value, self.end = self.text[self.end : at], at + 1
+            self.position = self.end
         else:
             raise self.fail("a value")
         self.advance()
         # A list without quotes: words joined by commas, where no space stands before what follows.
         while self.kind == "mark" and self.value == "," and self._list_goes_on():
             self.advance()
+            if self.kind != "word":
+                raise self.fail("a word after ',' in a list")
             value += f",{self.value}"
             self.advance()
         return value
@@ -121,11 +130,12 @@ def _options(tokens: _Tokens) -> tuple[Option, ...]:
             raise tokens.fail("the name of an option")
         key, start, end = tokens.value, tokens.start, tokens.end
         tokens.advance()
-        value, value_start = "true", start
+        value, value_start, value_end = "true", start, end
         if tokens.take("="):
             value_start = tokens.start
             value = tokens.value_text()
-        if any([option.key == key for option in options]):
+            value_end = tokens.taken
+        if any([option.key.replace("-", "_") == key.replace("-", "_") for option in options]):
             raise PipelineError(f"option '{key}' is given twice", text=tokens.text, start=start, end=end)
-        options.append(Option(key, value, start, end, value_start))
+        options.append(Option(key, value, start, end, value_start, value_end))
     return tuple(options)

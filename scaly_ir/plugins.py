@@ -114,6 +114,7 @@ def load_plugins() -> list[str]:
         for entry in sorted(installed_plugins(sys.path)):
             _load(entry)
         _state["installed"] = True
+        note_undo(lambda: _state.update(installed=False))
     return list(_LOADED.values())
 
 

@@ -17,6 +17,7 @@ from scaly_ir.op import Op
 from scaly_ir.signature import AttrSpec
 from scaly_ir.text.diagnostics import did_you_mean
 from scaly_ir.text.locations import Part, Place
+from scaly_ir.types import INT64, int_range
 from scaly_ir.undo import note_undo
 
 
@@ -104,7 +105,7 @@ class Spec:
         self._by_op: dict[Op, tuple[list[Named], list[Named], list[Named]]] = {}
 
     def rules_of(self, op: Op) -> tuple[list[Named], list[Named], list[Named]]:
-        """Return the rules of `op`, each a name and a check: for a node alone, in context, and in that of a fragment."""
+        """Return the rules of `op`, each a name and a check: for a node alone, in context, in a fragment."""
         known = self._by_op.get(op)
         if known is None:
             applying = [rule for rule in (*self.rules, *_GUEST_RULES.get(op.dialect, ())) if rule.applies_to(op)]
@@ -166,9 +167,13 @@ def attribute_faults(node: Node) -> Sequence[Fault]:
     if shape in _FITTING:
         return ()
     faults = list(_attribute_faults(node, specs))
-    if not faults and all([specs[key].by_kind for key in attrs]):
+    if not faults and all([specs[key].by_kind and int not in specs[key].kinds for key in attrs]):
         _FITTING.add(shape)
     return faults
+
+
+_INTEGERS: Final = int_range(INT64)
+"""No attribute holds another integer: they count elements and arguments."""
 
 
 def _attribute_faults(node: Node, specs: Mapping[str, AttrSpec]) -> Iterator[Fault]:
@@ -177,7 +182,7 @@ def _attribute_faults(node: Node, specs: Mapping[str, AttrSpec]) -> Iterator[Fau
         if spec is None:
             hint = did_you_mean(key, [name for name, known in specs.items() if known.printed])
             yield Fault(f"attribute '{key}' is unknown{hint}", part=key)
-        elif not spec.fits(value):
+        elif not spec.fits(value) or (type(value) is int and value not in _INTEGERS):
             reason = f"attribute '{key}' is {shown_value(value)}, expected {spec.words}{_meant(value, spec)}"
             yield Fault(reason, part=key)
     for key, spec in specs.items():
@@ -187,9 +192,11 @@ def _attribute_faults(node: Node, specs: Mapping[str, AttrSpec]) -> Iterator[Fau
 
 def _meant(value: Any, spec: AttrSpec) -> str:
     """Return the end of a message that suggests one of an attribute's choices, or an empty string."""
+    if not isinstance(value, str):
+        return ""
     if type(value) in spec.kinds:
-        return did_you_mean(str(value), map(str, spec.choices))
-    if not isinstance(value, str) or value not in spec.choices:
+        return did_you_mean(value, map(str, spec.choices))
+    if value not in spec.choices:
         return ""
     return "; write it without quotes" if type(value) is str else "; write it in quotes"
 

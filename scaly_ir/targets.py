@@ -1,7 +1,7 @@
 """Rewriting calls for a target: the chain of a target's names, and the driver that applies an operator's rules.
 
-The passes `legalize` and `lower_intrinsics` give programs to a `Rewriter`; what is a statement, and where an operand can
-be bound to a name, is theirs to know. Source: operator specification A2 and A5 (trees that use an operand twice).
+The passes `legalize` and `lower_intrinsics` give programs to a `Rewriter`; what is a statement, and where an operand
+can be bound to a name, is theirs to know. Source: operator specification A2 and A5 (trees that use an operand twice).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def target_chain(target: str) -> tuple[str, ...]:
 
 
 def target_attr(op: Op, name: str, target: str) -> Any:
-    """Return the first value of an attribute along a target's chain (``c.FLegalize``, ``default.FLegalize``), or None."""
+    """Return an attribute's first value along a target's chain (``c.FLegalize``, ``default.FLegalize``), or None."""
     for part in target_chain(target):
         value = op.get_attr(f"{part}.{name}", None)
         if value is not None:

@@ -43,6 +43,9 @@ class DType(str):
     def __setattr__(self, name: str, value: Any) -> NoReturn:
         raise AttributeError(f"a dtype is immutable: cannot set '{name}'")
 
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"a dtype is immutable: cannot delete '{name}'")
+
     def __reduce__(self) -> tuple[type[DType], tuple[str]]:
         return DType, (str(self),)
 
@@ -141,6 +144,9 @@ class MemRefType:
 
     def __setattr__(self, name: str, value: Any) -> NoReturn:
         raise AttributeError(f"a memref type is immutable: cannot set '{name}'")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"a memref type is immutable: cannot delete '{name}'")
 
     def __reduce__(self) -> tuple[type[MemRefType], tuple[tuple[int, ...], DType, str]]:
         return MemRefType, (self.shape, self.dtype, self.space)

@@ -1,4 +1,4 @@
-"""Broken and hostile text through the whole tool: it is refused with located messages, in linear time, and never crashes.
+"""Broken and hostile text through the whole tool: it is refused with located messages and never crashes.
 
 Each case runs `scaly-opt` in process. ``SCALY_IR_FULL_TESTS=1`` runs every mutation instead of a sample.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-import time
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -42,7 +42,7 @@ def check(data: str | bytes) -> int:
         assert again == (0, done.out, ""), f"what is printed is no fixed point: {shown}"
         return 0
     assert done.out == "", shown
-    heads = [line for line in done.err.splitlines() if re.search(r": error: ", line[:80])]
+    heads = [line for line in done.err.splitlines() if re.match(r"(?:<stdin>:[0-9:]*|scaly-opt:) error: ", line)]
     assert heads, shown
     places = []
     for head in heads:
@@ -51,18 +51,19 @@ def check(data: str | bytes) -> int:
         assert not _JARGON.search(re.sub(r"'[^']*'|\"[^\"]*\"", "", head)), f"jargon: {head}\n{shown}"
         if match is not None:
             places.append((int(match[1]), int(match[2])))
-    assert places == sorted(set(places)), f"not in order, or two errors at a place: {heads}\n{shown}"
+    assert len(places) == len(set(places)), f"two errors at a place: {heads}\n{shown}"
     return 1
 
 
 def _texts() -> list[str]:
-    """Return the programs to break: our own, and the listings that the format comes from where they are at hand."""
-    files = sorted((ROOT / "testdata").rglob("*.sir"))
-    texts = [file.read_text(encoding="utf-8") for file in files]
+    """Return the programs to break: some of our own, and the listings of the documents where these are at hand."""
+    own = [file.read_text(encoding="utf-8") for file in sorted((ROOT / "testdata").rglob("*.sir"))]
+    texts = [text for text in own if len(text) < 4000]
+    texts = texts[:: max(1, len(texts) // 20)]
     if SEEDS.is_dir():
         documents = ("ir_reference.txt", "lowering_page.txt")
         texts += [listing.text for name in documents for listing in listings(SEEDS / name)]
-    return [text for text in texts if len(text) < 4000]
+    return texts
 
 
 TEXTS: Final = _texts()
@@ -125,95 +126,114 @@ KINDS: Final[dict[str, tuple[Callable[[], list[str | bytes]], int]]] = {
 def test_broken_programs_are_refused_or_mean_something(kind: str) -> None:
     make, count = KINDS[kind]
     codes = [check(case) for case in _sample(make(), count)]
-    assert set(codes) == {0, 1}
+    assert 1 in codes
 
 
 def test_programs_as_they_are_pass() -> None:
     assert [check(text) for text in TEXTS].count(0) > 5
 
 
-# --- hostile text --------------------------------------------------------------------------------------------------------
+# --- hostile text -----------------------------------------------------------------------------------------------------
+
+Family = Callable[[int], str]
+"""Texts of one kind, by how long or how deep they are."""
+
+
+def nested(opening: str, inside: str, closing: str, before: str = "", after: str = "") -> Family:
+    """Return texts with something inside `count` pairs of brackets."""
+    return lambda count: f"{before}{opening * count}{inside}{closing * count}{after}"
+
+
+def listed(entry: str, between: str = "\n", before: str = "", after: str = "") -> Family:
+    """Return texts with `count` entries, in which ``#`` stands for the number of the entry."""
+    return lambda count: f"{before}{between.join([entry.replace('#', str(n)) for n in range(count)])}{after}"
+
 
 _LOOP: Final = "prog.for %i = 0 to 1 step 1 {kind=serial} {\n"
 _ASSIGN: Final = "%x = prog.assign "
+_CALL: Final = "prog.call @f() {a="
+_PROC: Final = "prog.proc @f(%y: memref<1xbool>) {\n"
+_TABLE: Final = "%x = prog.buffer : memref<1xbool, constant> = dense<["
 
+_REPEATED: Final = (
+    '{|}|(|)|[|]|<|>|,|:|=|"|%|@|-|.|\\|//|/|\r|\0 |\n|%"|"\\|nan<|nan<0x|memref<|memref<1x|1e|1.|-1|a.|a|%a|%a |é',
+    "\uff11|\ufeff|prog.add(|prog.load %x[|prog.select(1, |prog.lt(|prog.const(|prog.cast(|my.op(|(my.op(|prog.store ",
+    "prog.module {|prog.module {}|prog.proc @f() {|prog.proc @f() {}\n|{a=|[[|slice(|to |True |1 |dense<[|prog.for ",
+    f"%x = |{_ASSIGN}|{_ASSIGN}1 : float64\n|{_ASSIGN}(|{_LOOP}|prog.call @f(%x)\n",
+    "prog.store 1 %x[0] : float64\n|prog.store 1, %x[0] : float65\n|prog.storr 1, %x[0]\n",
+)
 
-def _numbered(line: str) -> Callable[[int], str]:
-    return lambda count: "".join([line.format(number) for number in range(count)])
-
-
-HOSTILE: Final[dict[str, Callable[[int], str]]] = {
-    **{f"many {text!r}": lambda count, text=text: text * count for text in (  # type: ignore[misc]
-        *("{", "}", "(", ")", "[", "]", "<", ">", ",", ":", "=", '"', "%", "@", "-", ".", "\\", "//", "/", "\r", "\0 ", "\n"),
-        *('%"', '"\\', "nan<", "nan<0x", "memref<", "memref<1x", "1e", "1.", "-1", "a.", "a", "%a", "%a ", "é", "１", "\ufeff"),
-        *("prog.add(", "prog.load %x[", "prog.select(1, ", "prog.lt(", "prog.const(", "prog.cast(", "my.op(", "(my.op("),
-        *("prog.store ", "prog.module {", "prog.module {}", "prog.proc @f() {", "prog.proc @f() {}\n", "prog.for ", "%x = "),
-        *(_ASSIGN, f"{_ASSIGN}1 : float64\n", f"{_ASSIGN}(", "{a=", "[[", "slice(", "to ", "True ", "1 ", "dense<[", _LOOP),
-        *("prog.store 1 %x[0] : float64\n", "prog.store 1, %x[0] : float65\n", "prog.storr 1, %x[0]\n", "prog.call @f(%x)\n"),
-    )},
-    "closed braces": lambda count: "{" * count + "}" * count,
-    "closed operands": lambda count: f"{_ASSIGN}{'prog.neg(' * count}1{')' * count} : float64",
-    "closed comparisons": lambda count: f"{_ASSIGN}{'prog.lt(1, ' * count}1{')' * count} : float64",
-    "closed loads": lambda count: f"{_ASSIGN}{'prog.load %x[' * count}0{']' * count} : float64",
-    "closed choices": lambda count: f"{_ASSIGN}{'prog.select(' * count}1{', 1, 1)' * count} : bool",
-    "closed applications": lambda count: f"{_ASSIGN}{'my.op(' * count}1{')' * count} : float64",
-    "closed nests": lambda count: _LOOP * count + "}" * count,
-    "nests of different loops": lambda count: _numbered("prog.for %i{} = 0 to 1 step 1 {{kind=serial}} {{\n")(count) + "}" * count,
-    "a nest cut off by a procedure": lambda count: f"prog.proc @f() {{\n{_LOOP * count}\nprog.proc @g() {{}}",
-    "a nest with mistakes": lambda count: _LOOP.replace("step", "stop") * count + "}" * count,
-    "a list in attributes": lambda count: f"prog.call @f() {{a={'[' * count}{']' * count}}}",
-    "an open list in attributes": lambda count: f"prog.call @f() {{a={'[' * count}}}",
-    "a map in attributes": lambda count: f"prog.call @f() {{a={'{a=' * count}1{'}' * count}}}",
-    "slices in attributes": lambda count: f"prog.call @f() {{a={'slice(' * count}1{', 1, 1)' * count}}}",
-    "many attributes": lambda count: f"prog.call @f() {{{', '.join([f'a{n}=1' for n in range(count)])}}}",
-    "one attribute many times": lambda count: f"prog.call @f() {{{', '.join(['a=1'] * count)}}}",
-    "many arguments": lambda count: f"prog.call @f({', '.join([f'%a{n}' for n in range(count)])})",
-    "many arguments in a procedure": lambda count: (
-        f"prog.proc @g() {{\nprog.call @f({', '.join([f'%a{n}[0]' for n in range(count)])})\n}}"
+HOSTILE: Final[dict[str, Family]] = {
+    **{f"many {text!r}": nested(text, "", "") for text in "|".join(_REPEATED).split("|")},
+    "closed braces": nested("{", "", "}"),
+    "closed operands": nested("prog.neg(", "1", ")", _ASSIGN, " : float64"),
+    "closed comparisons": nested("prog.lt(1, ", "1", ")", _ASSIGN, " : float64"),
+    "closed loads": nested("prog.load %x[", "0", "]", _ASSIGN, " : float64"),
+    "closed choices": nested("prog.select(", "1", ", 1, 1)", _ASSIGN, " : bool"),
+    "closed applications": nested("my.op(", "1", ")", _ASSIGN, " : float64"),
+    "closed nests": nested(_LOOP, "", "}", "prog.proc @f() {\n", "}"),
+    "nests with mistakes": nested(_LOOP.replace("step", "stop"), "", "}"),
+    "a nest cut off by a procedure": nested(_LOOP, "prog.proc @g() {}", "", "prog.proc @f() {\n"),
+    "a list in attributes": nested("[", "", "]", _CALL, "}"),
+    "an open list in attributes": nested("[", "", "", _CALL, "}"),
+    "a map in attributes": nested("{a=", "1", "}", _CALL, "}"),
+    "slices in attributes": nested("slice(", "1", ", 1, 1)", _CALL, "}"),
+    "many attributes": listed("a#=1", ", ", "prog.call @f() {", "}"),
+    "many quoted attributes": listed('"a\\n\\u001b#"=1', ", ", "prog.call @f() {", "}"),
+    "one attribute many times": listed("a=1", ", ", "prog.call @f() {", "}"),
+    "many arguments of a fragment": listed("%a#", ", ", "prog.call @f(", ")"),
+    "many arguments": listed("%a#[0]", ", ", f"{_PROC}prog.call @f(", ")}"),
+    "many parameters": listed("%a#: memref<1xbool>", ", ", "prog.proc @f(", ") {}"),
+    "one parameter many times": listed("%a: memref<1xbool>", ", ", "prog.proc @f(", ") {}"),
+    "wrong parameters": listed("%a#: memref<1xbool, private>", ", ", "prog.proc @f(", ") {}"),
+    "unknown names in a statement": nested(
+        "prog.add(%a, ", "1", ")", f"{_PROC}{_ASSIGN}", " : float64 {declare=True}\n}"
     ),
-    "many parameters": lambda count: f"prog.proc @f({', '.join([f'%a{n}: memref<1xbool>' for n in range(count)])}) {{}}",
-    "one parameter many times": lambda count: f"prog.proc @f({', '.join(['%a: memref<1xbool>'] * count)}) {{}}",
-    "wrong parameters": lambda count: f"prog.proc @f({', '.join([f'%a{n}: memref<1xbool, private>' for n in range(count)])}) {{}}",
-    "unknown names in a statement": lambda count: (
-        f"prog.proc @f(%y: memref<1xbool>) {{\n%x = prog.assign {''.join([f'prog.add(%a{n}, ' for n in range(count)])}1"
-        f"{')' * count} : float64 {{declare=True}}\n}}"
+    "different unknown names in a statement": listed("prog.add(%a#, ", "", f"{_PROC}{_ASSIGN}", "1 : float64\n}"),
+    "unknown names": listed("%x# = prog.assign %y# : bool {declare=True}", "\n", _PROC, "}"),
+    "unknown callees": listed("prog.proc @p#() { prog.call @q#() }", "\n", "prog.module {", "}"),
+    "unknown operations": listed("%x# = prog.assign prog.addd#(1, 2) : int64"),
+    "buffers declared twice": listed("%x = prog.buffer : memref<1xbool, private>", "\n", _PROC, "}"),
+    "buffers of one name but for its end": listed(
+        "%xxxxxxxx# = prog.buffer : memref<1xbool, private>", "\n", _PROC, "}"
     ),
-    "unknown names": lambda count: f"prog.proc @f() {{\n{_numbered('%x{0} = prog.assign %y{0} : bool {{declare=True}}' + chr(10))(count)}}}",
-    "unknown callees": lambda count: (
-        f"prog.module {{\n{_numbered('prog.proc @p{0}() {{ prog.call @q{0}() }}' + chr(10))(count)}}}"
+    "overlapping windows": listed(
+        "%x# = prog.buffer : memref<4xfloat64, private> = prog.workspace offset 0",
+        "\n",
+        "prog.proc @f() {w_self=4} {",
+        "}",
     ),
-    "unknown operations": _numbered("%x{0} = prog.assign prog.addd{0}(1, 2) : int64\n"),
-    "buffers declared twice": lambda count: f"prog.proc @f() {{\n{'%x = prog.buffer : memref<1xbool, private>' * count}\n}}",
-    "overlapping windows": lambda count: (
-        f"prog.proc @f() {{w_self=4}} {{\n{_numbered('%x{} = prog.buffer : memref<4xfloat64, private> = prog.workspace offset 0' + chr(10))(count)}}}"
+    "aliases": listed("%x# = prog.buffer : memref<1xbool, private> = prog.alias %y offset 0", "\n", _PROC, "}"),
+    "a long name": nested("a", "", "", "%"),
+    "a long quoted name": nested("a", "", "", '%"'),
+    "two long names": lambda count: (
+        f"prog.proc @f(%{'a' * count}b: memref<1xbool>) {{ {_ASSIGN}%{'a' * count}c : bool }}"
     ),
-    "aliases of aliases": lambda count: (
-        f"prog.proc @f(%x0: memref<1xbool>) {{\n"
-        f"{''.join([f'%x{n + 1} = prog.buffer : memref<1xbool, private> = prog.alias %x{n} offset 0{chr(10)}' for n in range(count)])}}}"
+    "a long operation": nested("add", "(1, 2) : int64", "", f"{_ASSIGN}prog."),
+    "a long dtype": nested("float64", "", "", f"{_ASSIGN}1 : "),
+    "a long keyword": nested("pair", "", "", "prog.store_"),
+    "a long dialect": nested("prog", ".store 1", ""),
+    "a long number": nested("1", " : float64", "", _ASSIGN),
+    "a long index": nested("1", "] : float64", "", "prog.store 1, %x["),
+    "a long fraction": nested("3", " : float64", "", f"{_ASSIGN}0."),
+    "a long exponent": nested("9", " : float64", "", f"{_ASSIGN}1e"),
+    "a long NaN": nested("f", "> : float64", "", f"{_ASSIGN}nan<0x"),
+    "a long shape": nested("1x", "float64>", "", "%x = prog.buffer : memref<"),
+    "a long extent": nested("9", "xfloat64>", "", "%x = prog.buffer : memref<"),
+    "a large shape": nested("999999999999999999x", "float64>", "", "%x = prog.buffer : memref<"),
+    "a long count": nested("9", "} {}", "", "prog.proc @f() {input_count="),
+    "a long string": nested("é", '"} {}', "", 'prog.proc @f() {hoisted_from="'),
+    "a long comment": nested("/ x", "", "", "//"),
+    "a long table": nested("0.5, ", "1]>", "", _TABLE.replace("bool", "float64")),
+    "a long table with a letter": lambda count: f"{_TABLE}{'1, ' * (count // 2)}x{', 1' * (count // 2)}]>",
+    "a long table of wrong values": nested("2, ", "0]>", "", _TABLE),
+    "a long sum": nested("prog.add(1, ", "2", ")", _ASSIGN, " : int64 {declare=True}"),
+    "a range of all integers": nested(
+        "prog.store 1, %y[%i] : bool\n",
+        "}}",
+        "",
+        f"{_PROC}prog.for %i = -{1 << 63} to {(1 << 63) - 1} step 1 {{kind=global}} {{",
     ),
-    "a long name": lambda count: f"%{'a' * count}",
-    "a long quoted name": lambda count: f'%"{"a" * count}',
-    "two long names": lambda count: f"prog.proc @f(%{'a' * count}b: memref<1xbool>) {{\n%x = prog.assign %{'a' * count}c : bool\n}}",
-    "a long operation": lambda count: f"{_ASSIGN}prog.{'add' * count}(1, 2) : int64",
-    "a long dtype": lambda count: f"{_ASSIGN}1 : {'float64' * count}",
-    "a long keyword": lambda count: "prog.store_" + "pair" * count,
-    "a long dialect": lambda count: "prog" * count + ".store 1",
-    "a long number": lambda count: f"{_ASSIGN}{'1' * count} : float64",
-    "a long index": lambda count: f"prog.store 1, %x[{'1' * count}] : float64",
-    "a long fraction": lambda count: f"{_ASSIGN}0.{'3' * count} : float64",
-    "a long exponent": lambda count: f"{_ASSIGN}1e{'9' * count} : float64",
-    "a long NaN": lambda count: f"{_ASSIGN}nan<0x{'f' * count}> : float64",
-    "a long shape": lambda count: f"%x = prog.buffer : memref<{'1x' * count}float64>",
-    "a long extent": lambda count: f"%x = prog.buffer : memref<{'9' * count}xfloat64>",
-    "a large shape": lambda count: f"%x = prog.buffer : memref<{'999999999999999999x' * count}float64>",
-    "a long string": lambda count: f'prog.proc @f() {{hoisted_from="{"é" * count}"}} {{}}',
-    "a long comment": lambda count: f"//{'/ x' * count}",
-    "a long table": lambda count: (
-        f"prog.proc @f() {{\n%x = prog.buffer : memref<{count}xfloat64, constant> = dense<[{', '.join(['0.5'] * count)}]>\n}}"
-    ),
-    "a long table with a letter": lambda count: f"%x = prog.buffer : memref<{count}xbool> = dense<[{'1, ' * (count // 2)}x{', 1' * (count // 2)}]>",
-    "a long table of wrong values": lambda count: f"%x = prog.buffer : memref<{count}xbool, constant> = dense<[{'2, ' * count}0]>",
-    "a long sum": lambda count: f"{_ASSIGN}{'prog.add(1, ' * count}2{')' * count} : int64 {{declare=True}}",
 }
 """Texts made to be as hard as possible for their size."""
 
@@ -226,41 +246,54 @@ def test_hostile_text_is_taken_or_refused(name: str) -> None:
 
 @pytest.mark.parametrize("levels", [1000, 100_000 if FULL else 3000])
 def test_nests_and_chains_work_at_any_depth(levels: int) -> None:
-    loops = _numbered("prog.for %i{} = 0 to 1 step 1 {{kind=serial}} {{\n")(levels if levels == 1000 else 2000)
-    head = "prog.proc @f(%y: memref<1xfloat64>) {\n"
-    store = f"prog.store {'prog.neg(' * levels}%y0{')' * levels}, %y[0] : float64\n".replace("%y0", "prog.load %y[0]")
-    assert check(head + loops + store + "}\n" * (loops.count("\n") + 1)) == 0
-    assert check(head + loops + store + "}\n" * loops.count("\n")) == 1
+    depth = min(levels, 2000)  # the indentation makes the text of deeper nests larger than anybody wants
+    loops = listed("prog.for %i# = 0 to 1 step 1 {kind=serial} {\n", "", "prog.proc @f(%y: memref<1xfloat64>) {\n")(
+        depth
+    )
+    chain = nested("prog.neg(", "prog.load %y[0]", ")", "prog.store ", ", %y[0] : float64\n")(levels)
+    assert check(f"{loops}{chain}{'}' * (depth + 1)}") == 0
+    assert check(f"{loops}{chain}{'}' * depth}") == 1
 
 
-# --- time ----------------------------------------------------------------------------------------------------------------
+_QUICK: Final = (
+    "many '{'",
+    "many 'prog.add('",
+    "closed nests",
+    "many arguments",
+    "different unknown names in a statement",
+    "unknown callees",
+    "a long table with a letter",
+)
 
-_QUICK: Final = ("many '{'", "many 'prog.add('", "closed nests", "many arguments in a procedure", "two long names", "a long table with a letter")
 
+def _calls(text: str) -> int:
+    """Return how many functions the tool calls for a text: its work, whatever else the machine does."""
+    count = 0
 
-def _seconds(text: str) -> float:
-    best = float("inf")
-    for _ in range(2):
-        start = time.process_time()
+    def tick(*_: object) -> None:
+        nonlocal count
+        count += 1
+
+    sys.setprofile(tick)
+    try:
         scaly_opt(stdin=text)
-        best = min(best, time.process_time() - start)
-    return best
+    finally:
+        sys.setprofile(None)
+    return count
 
 
 @pytest.mark.parametrize("name", HOSTILE if FULL else _QUICK)
-def test_time_is_linear_in_the_size_of_hostile_text(name: str) -> None:
-    size, factor = 500, 8
-    while (small := _seconds(HOSTILE[name](size))) < 0.02 and size < 100_000:
-        size *= 4
-    large = _seconds(HOSTILE[name](size * factor))
-    # Quadratic time would take 64 times as long; the limit leaves room for a busy machine.
-    assert large < 24 * max(small, 0.004), f"{size}: {small:.3f} s, {size * factor}: {large:.3f} s"
+def test_work_is_linear_in_the_size_of_hostile_text(name: str) -> None:
+    check(HOSTILE[name](1))  # loads what is loaded only once
+    once, twice, four = [_calls(HOSTILE[name](count)) for count in (100, 200, 400)]
+    # With a quadratic share the second difference would be four times the first one.
+    assert four - twice <= 2.5 * (twice - once) + 2000, (once, twice, four)
 
 
 def test_one_line_of_megabytes() -> None:
     count = 2_500_000 if FULL else 100_000
-    good = HOSTILE["a long table"](count)
-    assert check(good) == 0
+    table = f"memref<{count}xfloat64, constant> = dense<[{', '.join(['0.5'] * count)}]>"
+    assert check(f"prog.proc @f() {{ %x = prog.buffer : {table} }}") == 0
     done = scaly_opt(stdin=HOSTILE["a long table with a letter"](count))
     assert done.code == 1
     assert done.err.startswith("<stdin>:1:")

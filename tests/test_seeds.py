@@ -40,7 +40,9 @@ def listings(document: Path) -> list[Listing]:
             open_braces += lines[at].endswith("{") - (lines[at].strip() == "}")
             at += 1
         if at > first:
-            found.append(Listing(document.name, first + 1, "".join([f"{line}\n" for line in lines[first:at]]), open_braces > 0))
+            found.append(
+                Listing(document.name, first + 1, "".join([f"{line}\n" for line in lines[first:at]]), open_braces > 0)
+            )
             if open_braces > 0:
                 tail = "prog.store 0, %y[0] : float64\n" + "}\n" * open_braces
                 found[-1] = found[-1]._replace(text=found[-1].text + tail)
@@ -56,7 +58,10 @@ if SEEDS.is_dir():
     LISTINGS = [listing for name in ("ir_reference.txt", "lowering_page.txt") for listing in listings(SEEDS / name)]
 
     def test_every_listing_is_found() -> None:
-        counts = {name: [listing.document for listing in LISTINGS].count(name) for name in ("ir_reference.txt", "lowering_page.txt")}
+        counts = {
+            name: [listing.document for listing in LISTINGS].count(name)
+            for name in ("ir_reference.txt", "lowering_page.txt")
+        }
         assert counts == {"ir_reference.txt": 3, "lowering_page.txt": 11}
         assert [listing.document for listing in LISTINGS if listing.trimmed] == ["ir_reference.txt"]
 

@@ -88,7 +88,7 @@ class _Argument:
 
 
 def parse_arguments(
-    argv: Sequence[str], options: Sequence[Option], shorthands: Mapping[str, str]
+    argv: Sequence[str], options: Sequence[Option], shorthands: Mapping[str, object]
 ) -> tuple[list[Given], list[str]]:
     """Split arguments into options, in order, and files; `UsageError` says what is wrong.
 

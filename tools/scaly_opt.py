@@ -13,8 +13,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, TextIO
 
 from scaly_ir import __version__
+from scaly_ir.errors import PluginError
 from scaly_ir.passes import PASSES
 from scaly_ir.tools.command_line import Given, Option, UsageError, parse_arguments
+from scaly_ir.tools.plugin_options import PLUGIN_OPTIONS, load_requested_plugins
 from scaly_ir.tools.reporting import Reporter, use_colour, write, write_usage_error
 
 if TYPE_CHECKING:
@@ -53,6 +55,8 @@ Checking
 General
   --max-errors=N                 show at most N errors (default 20, 0 for all)
   --color=auto|always|never      colour messages (default auto)
+  --load-plugin=MODULE:FUNCTION  load a plug-in that is not installed
+  --no-plugins                   do not load the installed plug-ins
   -q, --quiet                    no warnings, notes or summary line
   -v, --verbose                  say what is done, on standard error
   --traceback                    show the Python traceback of an error
@@ -77,6 +81,7 @@ OPTIONS: Final = (
     Option(("traceback",)),
     Option(("version",)),
     Option(("help", "h")),
+    *PLUGIN_OPTIONS,
 )
 
 
@@ -121,6 +126,8 @@ class _Settings:
                 self.verbose = True
             case "traceback":
                 self.traceback = True
+            case "load-plugin" | "no-plugins":
+                pass  # seen to before the command line was read
             case _:
                 self.print_and_exit = self.print_and_exit or option.name
 
@@ -145,18 +152,23 @@ def main(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> 
     except UsageError as failure:
         write_usage_error(TOOL, failure, stderr)
         return 2
+    except PluginError as failure:
+        return _stop(str(failure), 1, failure, argv, stderr)
     except BrokenPipeError:
         raise
     except OSError:  # standard error cannot be written, so nobody can be told
         return 1
     except Exception as failure:  # a bug that is no input's fault, as a pass that cannot be loaded
-        return _internal_error(failure, argv, stderr)
+        from scaly_ir.tools.opt_driver import described
+
+        return _stop(f"internal error: {described(failure)}", 3, failure, argv, stderr)
     finally:
         if collecting:
             gc.enable()
 
 
 def _run(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
+    load_requested_plugins(argv)
     settings = _Settings(argv)
     if not argv and stdin.isatty():
         write(stderr, USAGE)
@@ -176,14 +188,13 @@ def _run(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> 
     return reporter.code
 
 
-def _internal_error(failure: Exception, argv: Sequence[str], stderr: TextIO) -> int:
-    from scaly_ir.tools.opt_driver import described
-
+def _stop(message: str, code: int, failure: Exception, argv: Sequence[str], stderr: TextIO) -> int:
+    """Say why the tool cannot go on, whatever the command line asks for, and return the exit code."""
     reporter = Reporter(TOOL, stderr)
-    reporter.say(f"error: internal error: {described(failure)}")
+    reporter.say(f"error: {message}")
     if "--traceback" in argv or os.environ.get("SCALY_IR_TRACEBACK") == "1":
         reporter.show_traceback(failure)
-    return 3
+    return code
 
 
 def _process(settings: _Settings, reporter: Reporter, stdin: TextIO, stdout: TextIO) -> None:

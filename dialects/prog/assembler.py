@@ -195,9 +195,12 @@ class Assembler:
         return node
 
     def registered(
-        self, name: str, items: Sequence[Item], attrs: Attrs, dtype: DType | None, at: At = None, typed: bool = False
+        self, name: str, items: Sequence[Item], attrs: Attrs, dtype: DType | None, at: At, places: Mapping[str, At]
     ) -> Item:
-        """Return an operator from the registry applied to scalars; its type is inferred when it is not written."""
+        """Return an operator from the registry applied to scalars; its type is inferred when it is not written.
+
+        `places` tells where its attributes stand. The signature is checked before types are asked for.
+        """
         try:
             op = Op.get(name)
         except AttributeError:
@@ -206,12 +209,16 @@ class Assembler:
         if op.get_attr("TStructural") or not op.is_expression or not op.allowed_in("prog"):
             self.fail(f"operation '{name}' is not allowed in dialect 'prog'", at, "op-dialect")
             return self.unknown(at)
+        wrong_count = op.count_fault(len(items))
+        if wrong_count is not None:
+            self.fail(f"'{name}': {wrong_count} [op-arity]", at, "op-arity")
+            return self.unknown(at)
         operands = [
             item if type(item) is Node else self.typed(item, self._undecided(name, (item,), at)) for item in items
         ]
         node = intern_node(op, tuple(operands), attrs, dtype)
         if dtype is None:
-            inferred = self._inferred(node, at)
+            inferred = self._inferred(node, at, places)
             if inferred is None:
                 return self.unknown(at)
             node = intern_node(op, node.args, attrs, inferred)
@@ -219,11 +226,11 @@ class Assembler:
             self.mark(node, at, "")
         return node
 
-    def _inferred(self, call: Node, at: At) -> Any:
-        """Return the type that the rule of an operator gives; None after a message. The signature is checked first."""
+    def _inferred(self, call: Node, at: At, places: Mapping[str, At]) -> Any:
+        """Return the type that the rule of an operator gives; None after a message."""
         op = call.op
         for fault in signature_faults(call):
-            self.fail(f"'{op.name}': {fault.reason} [op-arity]", at, "op-arity")
+            self.fail(f"'{op.name}': {fault.reason} [op-arity]", places.get(fault.attribute, at), "op-arity")
             return None
         try:
             inferred = op.result_type(call)

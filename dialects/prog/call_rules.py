@@ -82,9 +82,22 @@ def _arguments(call: Node, context: Context) -> list[Argument]:
 
 
 def _callee(call: Node, context: Context) -> Node | None:
+    """Return the procedure that a call goes to, if it is complete and known."""
     callee = call.attrs.get("callee")
     found = context.procs.get(callee) if type(callee) is str else None
-    return None if found is None else found[0]
+    return None if found is None or whole(found[0].attrs.get("param_count")) is None else found[0]
+
+
+def _miscounted(call: Node, callee: Node) -> str:
+    """Return what is wrong with the number of arguments that a call passes, or an empty string."""
+    params, inputs = callee.attrs["param_count"], whole(callee.attrs.get("input_count"))
+    n_in, n_out = whole(call.attrs.get("n_in")), whole(call.attrs.get("n_out"))
+    takes = f"{symbol_name(callee.attrs['name'])} takes"
+    if inputs is not None and n_in is not None and n_out is not None:
+        if (inputs, params - inputs) == (n_in, n_out):
+            return ""
+        return f"{takes} {inputs} inputs and {params - inputs} outputs, call passes {n_in} and {n_out}"
+    return "" if params == len(call.args) else f"{takes} {params} arguments, call passes {len(call.args)}"
 
 
 def call_names(node: Node, context: Context) -> Faults:
@@ -132,27 +145,16 @@ def call_indices(node: Node, context: Context) -> Faults:
 def call_arity(node: Node, context: Context) -> Faults:
     """A call passes as many inputs and outputs as the procedure takes."""
     callee = _callee(node, context)
-    if callee is None:
-        return
-    params, inputs = whole(callee.attrs.get("param_count")), whole(callee.attrs.get("input_count"))
-    n_in, n_out = whole(node.attrs.get("n_in")), whole(node.attrs.get("n_out"))
-    if params is None:
-        return
-    name = callee.attrs["name"]
-    takes = f"{symbol_name(name)} takes"
-    if inputs is not None and n_in is not None and n_out is not None:
-        if (inputs, params - inputs) != (n_in, n_out):
-            reason = f"{takes} {inputs} inputs and {params - inputs} outputs, call passes {n_in} and {n_out}"
-            yield Fault(reason, node, "callee", _defined(name, context))
-    elif params != len(node.args):
-        yield Fault(
-            f"{takes} {params} arguments, call passes {len(node.args)}", node, "callee", _defined(name, context)
-        )
+    reason = "" if callee is None else _miscounted(node, callee)
+    if callee is None or not reason:
+        return ()
+    return (Fault(reason, node, "callee", _defined(callee.attrs["name"], context)),)
 
 
 def _pairs(node: Node, context: Context) -> Iterator[tuple[Argument, Node]]:
+    """Yield the arguments with their parameters; none where their numbers differ."""
     callee = _callee(node, context)
-    if callee is None or type(callee.attrs.get("param_count")) is not int:
+    if callee is None or _miscounted(node, callee):
         return
     params = params_of(callee)
     for argument in _arguments(node, context):
@@ -190,14 +192,12 @@ def call_bounds(node: Node, context: Context) -> Faults:
 
 def _first_output(node: Node, context: Context) -> int | None:
     """Return the number of leading arguments that are only read, or None when nobody says."""
-    n_in = node.attrs.get("n_in")
-    if type(n_in) is int:
-        return n_in
     callee = _callee(node, context)
-    if callee is None:
+    if callee is not None and _miscounted(node, callee):
         return None
-    inputs = callee.attrs.get("input_count", 0)
-    return inputs if type(inputs) is int else None
+    if "n_in" in node.attrs:
+        return whole(node.attrs["n_in"])
+    return None if callee is None else whole(callee.attrs.get("input_count", 0))
 
 
 def call_output_writable(node: Node, context: Context) -> Faults:
@@ -219,8 +219,7 @@ def call_overlap(node: Node, context: Context) -> Faults:
     if first is None:
         return
     callee = _callee(node, context)
-    counted = callee is not None and type(callee.attrs.get("param_count")) is int
-    params = params_of(callee) if callee is not None and counted else ()
+    params = () if callee is None else params_of(callee)
     by_root: dict[str, list[tuple[int, int, bool, Argument]]] = {}
     for argument in _arguments(node, context):
         storage = context.storage.get(argument.name)

@@ -186,8 +186,9 @@ class Context:
     def reasons(self, form: Affine | None) -> Notes:
         """Return notes on the loops that make an index what it is."""
         notes = []
-        for name in form.coefficients if form is not None else ():
-            values = self.values[name]
+        for name, values in self.values.items() if form is not None else ():
+            if name not in form.coefficients:
+                continue
             steps = f" in steps of {values.step}" if values.step != 1 and len(values) > 2 else ""
             reach = f"runs from {values[0]} to {values[-1]}{steps}" if len(values) > 1 else f"is {values[0]}"
             notes.append((f"{value_name(name)} {reach} here", self.names[name].place))
@@ -209,6 +210,10 @@ def whole(value: Any) -> int | None:
     return value if type(value) is int and value in int_range(INT64) else None
 
 
+_MOST_DIGITS: Final = 10**18
+"""What the text can hold as an extent is less than that."""
+
+
 def buffer_size(node: Node) -> int | None:
     """Return the number of elements a declaration stands for, or None when its shape is wrong."""
     size = 1
@@ -216,7 +221,7 @@ def buffer_size(node: Node) -> int | None:
     if type(shape) is not tuple:
         return None
     for extent in shape:
-        if type(extent) is not int or extent < 0:
+        if type(extent) is not int or not 0 <= extent < _MOST_DIGITS:
             return None
         size *= extent
     return size if size in int_range(INT64) else None

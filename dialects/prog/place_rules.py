@@ -12,7 +12,7 @@ from scaly_ir.dialects.prog import ops
 from scaly_ir.dialects.prog.affine import affine
 from scaly_ir.dialects.prog.context import Context, Declaration, Storage, buffer_size, symbol_name, value_name, whole
 from scaly_ir.graph import Node
-from scaly_ir.spec import Fault, Faults, Rule
+from scaly_ir.spec import Fault, Faults, Rule, shown_value
 from scaly_ir.types import FLOAT64, INT64
 
 # --- names ------------------------------------------------------------------------------------------------------------
@@ -257,7 +257,7 @@ def workspace_bounds(node: Node, context: Context) -> Faults:
         if start < end and offset < stop:
             reason = f"window [{offset}, {end}) of {value_name(name)} overlaps window {value_name(other)}"
             yield Fault(reason, node, "workspace_offset", context.declared_before(other))
-    context.windows.insert(position, (offset, end, str(name)))
+    context.windows.insert(position, (offset, end, name if type(name) is str else ""))
 
 
 def decl_at_top(node: Node, context: Context) -> Faults:
@@ -294,7 +294,7 @@ def _no_lane_parent(outer: Node) -> str:
     domain = outer.args[0] if outer.args else outer
     step = domain.args[2] if domain.op is ops.RANGE and len(domain.args) == 3 else domain
     if domain.attrs.get("kind") != "serial":
-        return f"is of kind '{domain.attrs.get('kind')}'"
+        return f"is of kind {shown_value(domain.attrs.get('kind'))}"
     if step.op is not ops.VAR or not _is_reserved(step.attrs.get("name")):
         return "does not step by a width symbol"
     return "" if len(outer.args) == 2 else f"has {len(outer.args) - 1} statements"

@@ -9,6 +9,7 @@ same nodes.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NoReturn
 
@@ -26,7 +27,7 @@ from scaly_ir.dialects.prog.assembler import (
 )
 from scaly_ir.graph import Node, intern_node
 from scaly_ir.op import Op
-from scaly_ir.text.spelling import read_name, read_string
+from scaly_ir.text.spelling import MAX_INTEGER_DIGITS, read_int, read_name, read_string, read_whole
 from scaly_ir.text.terminals import tokens
 from scaly_ir.types import DTYPES, FLOAT64, INT64, DType, MemRefType
 
@@ -38,6 +39,9 @@ _NUMBER_START: Final = frozenset("-.0123456789")
 _NUMBER_WORDS: Final = frozenset({"inf", "nan"})
 _DECLARE: Final = ["{", "declare", "=", "True", "}"]
 _KIND: Final = ["{", "kind", "="]
+
+
+_is_integer = re.compile(r"-?[0-9]+").fullmatch
 
 
 class _Unusual(Exception):  # noqa: N818 - not a mistake of anybody's
@@ -71,14 +75,15 @@ class Reader:
         """Read the whole text into the assembler; False when the text is not for this reader."""
         read_one = self._statement
         while True:
-            start = self._next
+            start, top, opened = self._next, self._top, len(self._open)
             try:
                 if read_one():
                     continue
                 return not self._open
             except (_Unusual, IndexError, ValueError):
-                # Nothing was handed over yet for the statement that failed: it is read again, with more text behind it.
-                self._next = start
+                # The statement that failed handed nothing over yet: it is read again, with more text behind it.
+                self._next, self._top = start, top
+                del self._open[opened:]
                 if not self._refill():
                     return False
 
@@ -107,7 +112,7 @@ class Reader:
         token = cut[at]
         if token[:1] == "%":
             self._check_place("statement")
-            if cut[at + 1] != "=":
+            if cut[at + 1] != "=" or len(token) == 1:
                 raise _Unusual
             self._next = at + 3
             if cut[at + 2] == "prog.assign":
@@ -174,7 +179,10 @@ class Reader:
         return MemRefType.read(token)
 
     def _integer(self) -> int:
-        return int(self._take())
+        token = self._take()
+        if not _is_integer(token):
+            raise _Unusual
+        return read_int(token, INT64)
 
     def _assign(self, target: str, at: int) -> None:
         item = self._scalar()
@@ -236,7 +244,8 @@ class Reader:
                 values = tuple(map(float, entries))
             except ValueError:
                 values = (math.inf,)
-            if math.isfinite(sum(values)):
+            short = max(map(len, entries), default=0) <= MAX_INTEGER_DIGITS
+            if short and math.isfinite(sum(values)) and "".join(entries).isascii():
                 return values
         if not all([_is_number(entry) for entry in entries]):
             raise _Unusual
@@ -350,7 +359,7 @@ class Reader:
         self._expect("{")
         while True:
             key, equals, value = self._tokens[self._next : self._next + 3]
-            if equals != "=" or key in attrs or not key.isidentifier() or not key.isascii():
+            if equals != "=" or key in attrs or not (key.isidentifier() and key.isascii()) or key in _NUMBER_WORDS:
                 raise _Unusual
             self._next += 3
             attrs[key] = _simple_value(value)
@@ -378,7 +387,7 @@ class Reader:
             if token[0] == "%":
                 name = token[1:]
                 declared = names.get(name)
-                if declared is not None and declared.op is ops.VAR:
+                if declared is not None and declared.op is ops.VAR and name[0] != '"':
                     item = declared
                 elif len(token) == 1:
                     raise _Unusual
@@ -477,8 +486,8 @@ def _simple_value(token: str) -> AttrValue:
     """Return the attribute value a single token stands for."""
     if token[0] == '"':
         return read_string(token)
-    if token.lstrip("-").isdigit():
-        return int(token)
+    if _is_integer(token):
+        return read_whole(token)
     if token[0].isalpha() and token.isidentifier() and token.isascii() and token not in _NUMBER_WORDS:
         return word_or_constant(token)
     raise _Unusual

@@ -17,8 +17,8 @@ from scaly_ir.op import Op
 from scaly_ir.op_rules import registered_rules
 from scaly_ir.spec import NO_FAULTS, Fault, Faults, Rule, attribute_faults, shown_value
 from scaly_ir.text.diagnostics import did_you_mean
-from scaly_ir.text.spelling import round_float
-from scaly_ir.types import BOOL, DTYPES, FLOAT64, INT64, int_range
+from scaly_ir.text.spelling import float_bits, round_float
+from scaly_ir.types import BOOL, DTYPES, FLOAT64, INT64, DType, int_range
 
 _DTYPE_SET: Final = frozenset(map(id, DTYPES))
 
@@ -98,6 +98,11 @@ def const_int_value(node: Node) -> Faults:
         yield "integer constant lacks an int value"
     if node.type is not BOOL and not (id(node.type) in _DTYPE_SET and node.type.is_int):
         yield f"integer constant has dtype {node.type} which is neither integer nor bool"
+    if node.args:
+        yield _NO_OPERANDS.format(len(node.args))
+
+
+_NO_OPERANDS: Final = "takes no operands, got {}"
 
 
 def const_float_value(node: Node) -> Faults:
@@ -108,8 +113,15 @@ def const_float_value(node: Node) -> Faults:
         yield f"float constant has non-floating dtype {node.type}"
     if type(value) is not float:
         yield "float constant lacks a value"
-    elif floating and value == value and round_float(value, node.type) != value:
+    elif floating and not _holds(node.type, value):
         yield f"value {shown_value(value)} is not a {node.type}"
+    if node.args:
+        yield _NO_OPERANDS.format(len(node.args))
+
+
+def _holds(dtype: DType, value: float) -> bool:
+    """Tell whether a floating type can hold a value, to the bit."""
+    return dtype is FLOAT64 or float_bits(round_float(value, dtype)) == float_bits(value)
 
 
 def const_range(node: Node) -> Faults:
@@ -127,6 +139,8 @@ def const_range(node: Node) -> Faults:
 def var_name(node: Node) -> Faults:
     """A variable has a name."""
     name = node.attrs.get("name")
+    if node.args:
+        return (_NO_OPERANDS.format(len(node.args)),)
     return () if type(name) is str and name else ("variable lacks a name",)
 
 
@@ -136,13 +150,15 @@ def buffer_attrs(node: Node) -> Faults:
     for key in ("shape", "address_space", "device"):
         if key not in attrs:
             yield f"lacks attribute {key}"
+    if node.args:
+        yield _NO_OPERANDS.format(len(node.args))
     shape, space, device = attrs.get("shape", ()), attrs.get("address_space", _GLOBAL), attrs.get("device", _HOST)
     if type(shape) is tuple and not all([type(extent) is int and extent >= 0 for extent in shape]):
         yield Fault("a shape holds integers of at least 0", part="shape")
     elif type(shape) is tuple and buffer_size(node) is None and "shape" in attrs:
         yield Fault("a shape of more elements than an int64 index reaches", part="shape")
     if type(space) is not Word or space not in ops.ADDRESS_SPACES:
-        hint = did_you_mean(str(space), ops.ADDRESS_SPACES)
+        hint = did_you_mean(space, ops.ADDRESS_SPACES) if isinstance(space, str) else ""
         yield Fault(f"address space {shown_value(space)} is unknown{hint}", part="address_space")
     if type(device) is not Word or device != _HOST:
         yield "device is not a device"
@@ -183,7 +199,7 @@ def buffer_values(node: Node) -> Faults:
         allowed = int_range(dtype)
         wrong = (value for value in values if value not in allowed)
     elif dtype is not FLOAT64:
-        wrong = (value for value in values if value == value and round_float(value, dtype) != value)
+        wrong = (value for value in values if not _holds(dtype, value))
     for value in islice(wrong, 1):
         yield Fault(f"value {shown_value(value)} is not a {dtype}", part="values")
 
@@ -242,11 +258,15 @@ def arith_types(node: Node) -> Faults:
     dtype, args, op = node.type, node.args, node.op
     fits = len(args) == len(op.args_info)
     for arg in args:
-        if arg.type is not dtype or arg.op is ops.VIEW:
+        if arg.type is not dtype or arg.op in _TYPED_STATEMENTS:
             fits = False
     if fits and id(dtype) in _DTYPE_SET and dtype.kind in op.get_attr("TOperandKinds"):
         return ()
     return _arith_faults(node)
+
+
+_TYPED_STATEMENTS: Final = frozenset({op for op, row in ops.ROWS.items() if row.typed != "none"}) - ops.SCALAR_LEAVES
+"""What has an element type and is no scalar all the same."""
 
 
 def _arith_faults(node: Node) -> Iterator[str]:
@@ -381,8 +401,9 @@ def range_attrs(node: Node) -> Faults:
     if kind is None:
         yield "kind is missing"
     elif type(kind) is not Word or kind not in ops.RANGE_KINDS:
-        quoted = isinstance(kind, str) and kind in ops.RANGE_KINDS
-        hint = f"; write kind={kind}" if quoted else did_you_mean(str(kind), ops.RANGE_KINDS)
+        hint = did_you_mean(kind, ops.RANGE_KINDS) if isinstance(kind, str) else ""
+        if isinstance(kind, str) and kind in ops.RANGE_KINDS:
+            hint = f"; write kind={kind}"
         yield Fault(f"kind {shown_value(kind)} is unknown{hint}", part="kind")
     if type(node.attrs.get("name")) is not str or not node.attrs["name"]:
         yield Fault("no name", part="name")
@@ -460,6 +481,8 @@ def program_procs(node: Node) -> Faults:
     """A module holds procedures, as many as it says."""
     if any([part.op is not ops.PROC for part in node.args]):
         yield f"a module holds procedures, got {_names(node)}"
+    if node.attrs.get("bare") and "lanes" in node.attrs:
+        yield Fault("attribute 'lanes' belongs to a module, and these procedures stand without one", part="lanes")
     if node.attrs.get("proc_count") != len(node.args):
         yield f"attribute 'proc_count' is {shown_value(node.attrs.get('proc_count'))}, expected {len(node.args)}"
 

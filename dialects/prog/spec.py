@@ -67,7 +67,7 @@ class _Walk:
         context.statement += 1
         context.in_proc += 1
         op = node.op
-        if op is ops.PROC and context.proc is None:
+        if op is ops.PROC and context.proc is None and not context.loops:
             self.head(node)
             return
         self.alone(node, node)

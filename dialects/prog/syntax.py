@@ -16,16 +16,25 @@ from scaly_ir.dialects.prog import ops
 from scaly_ir.dialects.prog.assembler import Assembler, Item, Literal, Place, word_or_constant
 from scaly_ir.graph import Node
 from scaly_ir.op import Op
+from scaly_ir.prim import SCALAR_OPS
 from scaly_ir.text.diagnostics import Diagnostic
 from scaly_ir.text.lalr import Driver
 from scaly_ir.text.language import Language, Piece, Sentence
 from scaly_ir.text.locations import Part
 from scaly_ir.text.mistakes import unknown_scalar
 from scaly_ir.text.source import Source
-from scaly_ir.text.spelling import LiteralError, read_float, read_int, read_name, read_string
+from scaly_ir.text.spelling import (
+    LiteralError,
+    read_float,
+    read_int,
+    read_name,
+    read_string,
+    read_whole,
+    spell_name,
+)
 from scaly_ir.types import DTYPES, FLOAT64, INT64, DType, MemRefType
 
-_OPERATORS: Final = {name: op for name, op in ops.OPERATORS.items() if name != "prog.cast"}
+_OPERATORS: Final = {f"prog.{name}": ops.OPERATORS[f"prog.{name}"] for name in SCALAR_OPS if name != "cast"}
 """The scalar operators that the grammar knows; those that are registered later are read as other names are."""
 
 _KEYWORDS: Final = {
@@ -103,6 +112,9 @@ LANGUAGE: Final = Language(
 
 _Range = tuple[int, int]
 
+_DEPTH: Final = 100
+"""How deep attribute values may nest: what becomes of them recurses."""
+
 
 class _Param(NamedTuple):
     """A parameter as read: its name and type and where they stand."""
@@ -134,6 +146,8 @@ class _Actions:
         self._marking = marking
         self._indices: dict[_Range, tuple[_Range, _Range]] = {}
         """For the range of a place in a buffer, the ranges of the buffer's name and of the index."""
+        self._depths: dict[_Range, int] = {}
+        """How deep the attribute value with a range nests."""
         self.assembler = Assembler(self._fail, self._mark if marking else None)
 
     def _fail(self, message: str, at: Any, code: str) -> None:
@@ -289,27 +303,32 @@ class _Actions:
         return parts
 
     def application(self, parts: list[Any], at: _Range) -> Item:
-        return self._registered(parts[0].value, {}, None, at)
+        return self._registered(parts[0].value, _Given({}, {}), None, at)
 
     def typed_application(self, parts: list[Any], at: _Range) -> Item:
-        attrs: Mapping[str, AttrValue] = {}
+        attrs = _Given({}, {})
         dtype = None
         for part in parts[1:]:
             if isinstance(part, Token):
-                dtype = self._dtype(part)
+                dtype = part
             else:
                 attrs = part.value
         return self._registered(parts[0].value, attrs, dtype, at)
 
-    def _registered(self, applied: list[Any], attrs: Mapping[str, AttrValue], dtype: DType | None, at: _Range) -> Item:
+    def _registered(self, applied: list[Any], attrs: _Given, dtype: Token | None, at: _Range) -> Item:
         name = str(applied[0])
+        operands = [part.value for part in applied[1:]]
         if name in ops.OPERATORS and not attrs and dtype is None:
-            return self.assembler.apply(ops.OPERATORS[name], [part.value for part in applied[1:]], at)
-        if name.startswith("prog."):
+            item = self.assembler.apply(ops.OPERATORS[name], operands, at)
+        elif name.startswith("prog."):
             self._fail(unknown_scalar(LANGUAGE, name, applied=True), _at(applied[0]), "unknown-op")
             return self.assembler.unknown(at)
-        operands = [part.value for part in applied[1:]]
-        return self.assembler.registered(name, operands, Attrs(attrs), dtype, at)
+        else:
+            wanted = None if dtype is None else self._dtype(dtype)
+            item = self.assembler.registered(name, operands, Attrs(attrs), wanted, at, attrs.places)
+            self._mark_parts(item, attrs.places if dtype is None else {**attrs.places, "type": _at(dtype)})
+        self._mark_operands(item, applied[1:])
+        return item
 
     def _dtype(self, token: Token) -> DType:
         return DType(str(token))
@@ -349,16 +368,27 @@ class _Actions:
         for part in parts:
             key, value = part.value
             if key in attrs:
-                notes = [self.driver.note(f"'{key}' is given here", places[key])]
-                self.driver.fail(f"attribute '{key}' is given twice", _at(part), "attribute", notes)
+                shown = spell_name(key)
+                notes = [self.driver.note(f"'{shown}' is given here", places[key])]
+                self.driver.fail(f"attribute '{shown}' is given twice", _at(part), "attribute", notes)
             attrs[key] = value
             places[key] = _at(part)
         return _Given(places, attrs)
 
-    map = attrs
+    def map(self, parts: list[Any], at: _Range) -> AttrValue:
+        return None if self._too_deep(parts, at) else self.attrs(parts, at)
 
     def attr(self, parts: list[Any], at: _Range) -> tuple[str, AttrValue]:
+        self._depths[at] = self._depths.get(_at(parts[1]), 0)
         return parts[0].value, parts[1].value
+
+    def _too_deep(self, parts: list[Any], at: _Range) -> bool:
+        """Tell whether an attribute value nests deeper than values are handled; say so where the limit is passed."""
+        depth = 1 + max([self._depths.get(_at(part), 0) for part in parts], default=0)
+        self._depths[at] = depth
+        if depth == _DEPTH + 1:
+            self._fail(f"attribute values nest at most {_DEPTH} deep", (at[0], at[0] + 1), "nesting")
+        return depth > _DEPTH
 
     def key(self, parts: list[Any], at: _Range) -> str:
         token = parts[0]
@@ -377,9 +407,7 @@ class _Actions:
             if token.type == "STRING":
                 return read_string(str(token))
             if token.type == "INT":
-                if len(token) > 4300:
-                    raise LiteralError("an integer of more than 4300 digits is not read")
-                return int(token)
+                return read_whole(str(token))
             if token.type == "FLOAT":
                 return read_float(str(token), FLOAT64)
         except LiteralError as error:
@@ -388,10 +416,10 @@ class _Actions:
         return DType(str(token)) if token.type == "DTYPE" else word_or_constant(str(token))
 
     def sequence(self, parts: list[Any], at: _Range) -> AttrValue:
-        return tuple([part.value for part in parts])
+        return None if self._too_deep(parts, at) else tuple([part.value for part in parts])
 
     def slice(self, parts: list[Any], at: _Range) -> AttrValue:
-        return slice(*[part.value for part in parts[1:]])
+        return None if self._too_deep(parts[1:], at) else slice(*[part.value for part in parts[1:]])
 
 
 def _at(part: Token | Piece) -> _Range:

@@ -168,7 +168,11 @@ class _Fusion:
         return producer.deadline > producer.consumer and not self.dependences.statements[producer.consumer].opaque
 
     def _repeats_no_work(self, producer: _Producer) -> bool:
-        """Tell whether the expression, evaluated for each load, costs no more than to fill the buffer."""
+        """Tell whether the expression, evaluated for each load, costs no more than to fill the buffer.
+
+        That holds for the indices it is evaluated at as well: one that the expression repeats must be cheap. Reads are
+        counted in the statement as it was, so where an index with loads is repeated, none of these is replaced too.
+        """
         reads, fused = self._reads(producer), self.fused[producer.consumer]
         total = 0
         for read in reads:

@@ -30,13 +30,13 @@ MANY: Final = 1 << 62
 
 def effect(op: Op) -> int:
     """Return the effect class of an operator; one that does not say is opaque."""
-    kind: int = op.get_attr("TCallEffectKind", CallEffectKind.UpdateState)
+    kind: int = op.get_attr("TCallEffectKind")
     return kind
 
 
 def is_expensive(op: Op) -> bool:
     """Tell whether an operator is too dear to be repeated; one that does not say is."""
-    cost: str = op.get_attr("TCostClass", "expensive")
+    cost: str = op.get_attr("TCostClass")
     return cost == "expensive"
 
 

@@ -1,8 +1,9 @@
 """Orders and digests of nodes that depend on structure alone: the same in every process, whatever was built first.
 
-Nodes are ordered by the name of the operator, the text of the type, the attributes (by text; where that is equal, by
-their lossless encoding), then operand by operand, a shorter list first. Distinct nodes are never equal as long as
-types have distinct texts. Source: graph specification A3, with named attributes in the place of an argument.
+Nodes are ordered by the name of the operator, the text of the type, the text of the attributes, then operand by
+operand, a shorter list first. As those texts tell everything apart, distinct nodes are never equal. An integer
+attribute too long to be printed is a `ValueError` in the orders, not in the digests. Source: graph specification A3,
+with named attributes in the place of an argument.
 """
 
 from __future__ import annotations
@@ -26,16 +27,10 @@ def _label(node: Node) -> Label:
     return (node.op.name, encode_type(node.type) or "", spell_attrs(node.attrs))
 
 
-def _compact(data: Any) -> str:
-    return json.dumps(data, separators=(",", ":"))
-
-
 def _compare_labels(x: Node, y: Node) -> int:
     if x.op is y.op and x.type is y.type and x.attrs.key == y.attrs.key:
         return 0
     a, b = _label(x), _label(y)
-    if a == b:
-        a, b = (_compact(encode_attrs(x.attrs)), "", ""), (_compact(encode_attrs(y.attrs)), "", "")
     return (a > b) - (a < b)
 
 
@@ -164,9 +159,9 @@ def structure_ranks(root: Node) -> Callable[[Node], int]:
 def _label_ranks(nodes: list[Node]) -> dict[Hashable, int]:
     """Rank the operators with type and attributes that occur, as `_compare_labels` orders them."""
     examples = {(node.op, id(node.type), node.attrs.key): node for node in nodes}
-    sortable = [((*_label(node), _compact(encode_attrs(node.attrs))), key) for key, node in examples.items()]
-    ranks = {label: rank for rank, label in enumerate(sorted({label for label, _ in sortable}))}
-    return {key: ranks[label] for label, key in sortable}
+    labels = {key: _label(node) for key, node in examples.items()}
+    ranks = {label: rank for rank, label in enumerate(sorted(set(labels.values())))}
+    return {key: ranks[label] for key, label in labels.items()}
 
 
 # --- digests ---------------------------------------------------------------------------------------------------------
@@ -194,7 +189,7 @@ def key_with(node: Node, fn: Callable[[Node], Mapping[str, AttrValue] | None]) -
         head = heads.get(head_key)
         if head is None:
             # JSON holds no NUL, and operands are digests of one length, so the parts cannot be confused.
-            text = _compact([each.op.name, encode_type(each.type), encode_attrs(attrs)])
+            text = json.dumps([each.op.name, encode_type(each.type), encode_attrs(attrs)])
             head = heads[head_key] = text.encode("ascii") + b"\0"
         digests[each] = sha256(head + b"".join([digests[operand] for operand in each.args])).digest()
     return digests[node].hex()

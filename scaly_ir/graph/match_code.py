@@ -133,7 +133,7 @@ class _Code:
     def function(self, parameters: Sequence[str], pattern: Pattern) -> Callable[..., Any]:
         """Compile what was written; `parameters` are those of the function."""
         head = [f"def run({', '.join(parameters)}):"]
-        head += ["  tried = []"] if pattern.choices else []
+        head += ["  tried = ()"] if pattern.choices else []
         namespace = dict(self.constants)
         exec(_compiled("\n".join(head + self.lines)), namespace)
         run: Callable[..., Any] = namespace["run"]
@@ -234,7 +234,7 @@ class _Code:
         if pattern.choices:
             self.line(f"m = ({_row(pattern, captured)})")
             self.refuse("m in tried")
-            self.line("tried.append(m)")
+            self.line("tried += (m,)")
 
     def call(
         self, function: Callable[..., Any], parameters: Sequence[Parameter], captured: Mapping[str, Captured]

@@ -7,9 +7,9 @@ A `PatternMatcher` applies its rules to the node it is given and no further; goi
 from __future__ import annotations
 
 import inspect
+import os.path
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import cached_property
-from pathlib import PurePath
 from types import FunctionType
 from typing import Any, Final
 
@@ -59,7 +59,7 @@ class Rule:
             return f"'{self._name}'"
         name = getattr(self.function, "__name__", type(self.function).__name__)
         code = getattr(inspect.unwrap(self.function), "__code__", None)
-        return f"'{name}'" if code is None else f"'{name}' ({PurePath(code.co_filename).name}:{code.co_firstlineno})"
+        return f"'{name}'" if code is None else f"'{name}' ({os.path.basename(code.co_filename)}:{code.co_firstlineno})"
 
 
 class PatternMatcher:

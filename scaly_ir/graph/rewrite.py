@@ -198,10 +198,12 @@ def _rewrite_to_fixed_point(
     path: list[Node] = []  # the entered nodes, and for each the operands of its user that are still to be visited
     suspended: list[Iterator[Node]] = []
     pending = iter((root,))
+    nothing: Iterator[Node] = iter(())
     limit = stack_limit
     while True:
-        made: Any = None
+        made: Any = None  # what the node at hand is made into, and by which rule
         run: Run | None = None
+        result: Node | None
         entering = True
         for node in pending:
             if node in results:
@@ -223,9 +225,8 @@ def _rewrite_to_fixed_point(
         else:
             if not path:
                 break
-            node = path[-1]
+            node = result = path[-1]
             entering = False
-            result: Node | None = node
             if node in became:
                 result = results[became[node][0]]
                 if result is None:
@@ -240,25 +241,36 @@ def _rewrite_to_fixed_point(
                     if None in operands:
                         raise endless(path, became, args[operands.index(None)])
                     made = rebuild(node, operands)
-                elif after is not None:
+                    if before is None and made not in results:
+                        # Entered at once, as its operands are results already and none of them is to be visited.
+                        became[node] = (made, None, False)
+                        results[made] = None
+                        path.append(made)
+                        suspended.append(nothing)
+                        node = result = made
+                        made = None
+                if made is None and after is not None:
                     for run in after.runs(node):
                         made = run(node, ctx)
                         if made is not None:
                             break
-            if made is None:
-                results[node] = result
-                path.pop()
-                pending = suspended.pop()
-                continue
         if made is not None:
             if not isinstance(made, Node):
                 raise no_node(node, made, run)
-            became[node] = (made, run, entering)
-            pending = iter((made,))
-            if len(became) > limit:
-                if limit > stack_limit:
-                    raise too_many(node, became, limit)
-                limit += 4 * len(toposort(root, calls=calls))
+            result = results.get(made)
+            if result is None:
+                became[node] = (made, run, entering)
+                pending = iter((made,))
+                if len(became) > limit:
+                    if limit > stack_limit:
+                        raise too_many(node, became, limit)
+                    limit += 4 * len(toposort(root, calls=calls))
+                continue
+        elif entering:
+            continue
+        results[node] = result
+        path.pop()
+        pending = suspended.pop()
     result = results[root]
     assert result is not None
     return result

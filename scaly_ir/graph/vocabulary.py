@@ -21,7 +21,8 @@ from scaly_ir.op import Op
 class Term(Pattern):
     """A pattern of one dialect: Python's operators on it make patterns of that dialect's operators.
 
-    ``//`` and ``%`` are `floordiv` and `floormod`, as they are for Python's numbers.
+    They are those that share the meaning of `prim.add` and so on; ``//`` and ``%`` are `floordiv` and `floormod`, as
+    they are for Python's numbers.
     """
 
     __slots__ = ("vocabulary",)
@@ -33,37 +34,37 @@ class Term(Pattern):
         super().__init__(op, **fields)
 
     def __add__(self, other: Operand) -> Term:
-        return self.vocabulary.op("add", self, other)
+        return self.vocabulary.scalar("add", self, other)
 
     def __radd__(self, other: Operand) -> Term:
-        return self.vocabulary.op("add", other, self)
+        return self.vocabulary.scalar("add", other, self)
 
     def __sub__(self, other: Operand) -> Term:
-        return self.vocabulary.op("sub", self, other)
+        return self.vocabulary.scalar("sub", self, other)
 
     def __rsub__(self, other: Operand) -> Term:
-        return self.vocabulary.op("sub", other, self)
+        return self.vocabulary.scalar("sub", other, self)
 
     def __mul__(self, other: Operand) -> Term:
-        return self.vocabulary.op("mul", self, other)
+        return self.vocabulary.scalar("mul", self, other)
 
     def __rmul__(self, other: Operand) -> Term:
-        return self.vocabulary.op("mul", other, self)
+        return self.vocabulary.scalar("mul", other, self)
 
     def __floordiv__(self, other: Operand) -> Term:
-        return self.vocabulary.op("floordiv", self, other)
+        return self.vocabulary.scalar("floordiv", self, other)
 
     def __rfloordiv__(self, other: Operand) -> Term:
-        return self.vocabulary.op("floordiv", other, self)
+        return self.vocabulary.scalar("floordiv", other, self)
 
     def __mod__(self, other: Operand) -> Term:
-        return self.vocabulary.op("floormod", self, other)
+        return self.vocabulary.scalar("floormod", self, other)
 
     def __rmod__(self, other: Operand) -> Term:
-        return self.vocabulary.op("floormod", other, self)
+        return self.vocabulary.scalar("floormod", other, self)
 
     def __neg__(self) -> Term:
-        return self.vocabulary.op("neg", self)
+        return self.vocabulary.scalar("neg", self)
 
 
 Operand = Pattern | int | float
@@ -76,7 +77,7 @@ class Vocabulary:
     Fields of `Pattern` may follow by keyword; without operands, operands do not matter.
     """
 
-    __slots__ = ("_constants", "dialect")
+    __slots__ = ("_constants", "_scalar_names", "dialect")
 
     def __init__(self, dialect: str) -> None:
         self.dialect: Final = dialect
@@ -84,6 +85,9 @@ class Vocabulary:
         if not ops:
             raise ValueError(f"no operator of dialect '{dialect}' is registered")
         self._constants = frozenset([op for op in ops if is_constant(op)])
+        shared = [(op, op.get_attr("TScalarOp")) for op in ops]
+        self._scalar_names = {name.removeprefix("prim."): op.mnemonic for op, name in shared if name is not None}
+        self._scalar_names |= {op.mnemonic: op.mnemonic for op in ops}
 
     def op(self, name: str, /, *operands: Operand, **fields: Any) -> Term:
         """Return the pattern of operator `name`; `AttributeError` when there is none, `TypeError` for a wrong count."""
@@ -91,10 +95,14 @@ class Vocabulary:
         args = list(map(self._operand, operands))
         if not args:
             return Term(self, op, **fields)
-        wanted = op.args_info
-        if wanted is not None and len(args) != len(wanted) and not (op.var_args_info and len(args) > len(wanted)):
-            raise TypeError(f"'{op.name}' takes {len(wanted)} operands, got {len(args)}")
+        fault = op.count_fault(len(args))
+        if fault is not None:
+            raise TypeError(f"'{op.name}' {fault}")
         return Term(self, op, args=args if op.get_attr("TCommutative", False) else tuple(args), **fields)
+
+    def scalar(self, name: str, *operands: Operand) -> Term:
+        """Return the pattern of the operator called `name`, else of the one that means ``prim.<name>``."""
+        return self.op(self._scalar_names.get(name, name), *operands)
 
     def _operand(self, operand: Operand) -> Pattern:
         if isinstance(operand, Pattern):

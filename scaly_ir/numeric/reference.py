@@ -63,3 +63,20 @@ def remainder(x: Any, y: Any) -> Any:
     import numpy
 
     return numpy.where(y == 0, 0, x - divide(x, y) * y).astype(numpy.result_type(x, y))[()]
+
+
+def minimum(x: Any, y: Any) -> Any:
+    """Return the lesser operand, where one is NaN the other.
+
+    What ``numpy.fmin`` makes of a signalling NaN depends on the length of the array.
+    """
+    import numpy
+
+    return numpy.where(y != y, x, numpy.where(x != x, y, numpy.minimum(x, y)))[()]
+
+
+def maximum(x: Any, y: Any) -> Any:
+    """Return the greater operand, where one is NaN the other."""
+    import numpy
+
+    return numpy.where(y != y, x, numpy.where(x != x, y, numpy.maximum(x, y)))[()]

@@ -89,10 +89,13 @@ def _window(line: str, start: int) -> tuple[int, int]:
     """Return the part of a line to show: all of it, or a window around `start` when it is too wide."""
     if len(line) * 2 <= LINE_CELLS or sum([_cells(c) for c in line[: LINE_CELLS + 1]]) <= LINE_CELLS >= len(line):
         return 0, len(line)
-    first = max(0, start - LINE_CELLS // 2)
-    last, cells = first, 0
+    first = last = start
+    cells = 0
+    while first > 0 and cells < LINE_CELLS // 2:
+        first -= 1
+        cells += max(1, _cells(line[first]))
     while last < len(line) and cells < LINE_CELLS:
-        cells += _cells(line[last])
+        cells += max(1, _cells(line[last]))
         last += 1
     return first, last
 
@@ -121,14 +124,21 @@ def closest(name: str, known: Iterable[str], most: int = 3) -> list[str]:
     A name is near when at most a third of its letters are wrong, missing, too many or swapped, or when one is the
     beginning of the other; in each part of a dotted name, so that a common dialect makes nothing similar.
     """
+    candidates = list(known)
+    if len(name) > _LONGEST or len(candidates) > _MOST:
+        return []
     found = []
-    for position, candidate in enumerate(known):
+    for position, candidate in enumerate(candidates):
         distance = _distance(name, candidate)
         if distance is not None:
             found.append((distance, position, candidate))
     found.sort()
     return [candidate for distance, _, candidate in found[:most] if distance == 0 or found[0][0] > 0]
 
+
+_LONGEST: Final = 80
+_MOST: Final = 2000
+"""No similar name is looked for when a name is longer than that, or among more names: it would take too long."""
 
 _MARKS: Final = "%@-"
 """What a name begins with because of what it is: it makes two names no more alike."""
@@ -155,8 +165,8 @@ def _distance(name: str, candidate: str) -> int | None:
 
 def _edits(first: str, second: str, limit: int) -> int:
     """Return the number of inserted, deleted, changed and swapped letters; something over `limit` when it is over."""
-    if abs(len(first) - len(second)) > limit:
-        return limit + 1
+    if abs(len(first) - len(second)) > limit or len(set(first) ^ set(second)) > 2 * limit:
+        return limit + 1  # most pairs end here: an edit adds and removes one letter at most
     before: list[int] = []
     row = list(range(len(second) + 1))
     for i, letter in enumerate(first, start=1):

@@ -9,6 +9,7 @@ rule's name.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from threading import RLock
 from typing import Any, Final
 
@@ -23,6 +24,9 @@ from scaly_ir.text.terminals import Lexeme, scan
 
 MAX_ERRORS: Final = 1000
 """Reading stops after that many mistakes in one text."""
+
+_GO_ON: Final = frozenset("([<,:=")
+"""Behind these a line goes on with the next one."""
 
 _LOCK: Final = RLock()
 
@@ -141,7 +145,7 @@ class Driver:
         accepted = frozenset(self._parser.accepts())
         between = not self._language.starters.isdisjoint(accepted)
         blocks = [at for at, body in self._braces if body]
-        context, opener = ("", None) if between else self._unfinished()
+        context, opener = ("", None) if between else self._unfinished(accepted)
         self._record(
             explain(
                 Situation(
@@ -192,7 +196,8 @@ class Driver:
                 if kind in self._parser.accepts():
                     return True
                 return bool(self._braces)
-        if not accepted.isdisjoint(self._language.outer) and self._begins_statement(self._at):
+        begins = kind in self._language.starters or (kind == "VALUE" and self._lexemes[self._at + 1].text == "=")
+        if begins and not accepted.isdisjoint(self._language.outer):
             return self._skip_to_outer()  # a body has ended too early: which brace is wrong is not clear
         if lexeme.text == "{" and self._lexemes[self._at - 1].text == "{":
             return self._drop_brace()
@@ -304,10 +309,10 @@ class Driver:
             before = self._lexemes[at - 1]
             bound = before.text in language.binders if not within else before.kind in ("NAME", "WORD")
             return after.text == "=" and not (bound and before.text not in language.dtypes)
-        if within:
+        if within or (at and self._lexemes[at - 1].text in _GO_ON):
             return False
         if lexeme.kind == "NAME":
-            return lexeme.text not in self._special and after.text != "("
+            return True
         dotted = language.keywords.get(f"{language.name}.{lexeme.text}")
         return dotted in language.starters or (after.text == "=" and "." in self._lexemes[at + 2].text)
 
@@ -317,14 +322,16 @@ class Driver:
             lexeme = self._lexemes[self._at]
             if lexeme.kind == "END" or lexeme.text == "}" or self._begins_statement(self._at):
                 return
-            self._skip_one()
+            if self._skip_one():
+                return
 
-    def _skip_one(self) -> None:
-        """Skip one token, or all that is in the braces which it opens."""
+    def _skip_one(self) -> bool:
+        """Skip one token, or all that is in the braces which it opens; tell whether that was a body."""
         lexeme, body = self._lexemes[self._at], self._is_body(self._at)
         self._at += 1
         if lexeme.text == "{":
             self._skip_braces(stop_early=not body)
+        return lexeme.text == "{" and body
 
     def _skip_bare_attributes(self) -> None:
         """Skip attributes without their ``{``, which end with a ``}`` in the same line."""
@@ -346,11 +353,20 @@ class Driver:
             depth += {"{": 1, "}": -1}.get(self._lexemes[self._at].text, 0)
             self._at += 1
 
+    def _values_before(self, accepted: frozenset[str]) -> Sequence[Any]:
+        """Return what the parser holds when something that fits comes next: all that is complete is reduced."""
+        fitting = next((terminal for terminal in ("COMMA", "COLON") if terminal in accepted), min(accepted))
+        parser = self._parser.copy(deepcopy_values=False)
+        parser.parser_state.parse_conf = copy(parser.parser_state.parse_conf)
+        parser.parser_state.parse_conf.callbacks = {}
+        parser.feed_token(Token(fitting, ""))
+        return parser.parser_state.value_stack[:-1]
+
     # --- what is not finished -----------------------------------------------------------------------------------------
 
-    def _unfinished(self) -> tuple[str, tuple[str, int, int] | None]:
+    def _unfinished(self, accepted: frozenset[str]) -> tuple[str, tuple[str, int, int] | None]:
         """Name the innermost construct that is not finished, and return its opening bracket if it has one."""
-        values = self._parser.parser_state.value_stack
+        values = self._values_before(accepted)
         keywords = self._language.keywords
         closed = 0
         for position in range(len(values) - 1, -1, -1):

@@ -267,6 +267,8 @@ def _angles(situation: Situation) -> tuple[str, int]:
 def _sigil(situation: Situation) -> Mistake | None:
     """Recognise a name without its ``%`` or ``@``."""
     found, accepted = situation.found, situation.accepted
+    if found.text in situation.language.dtypes:
+        return None
     if "SYMBOL" in accepted and found.kind in ("WORD", "NAME", "VALUE"):
         bare = found.text.removeprefix("%")
         return Mistake(f"expected a name with '@', found '{found.text}'; did you mean '@{bare}'?")
@@ -360,12 +362,17 @@ def _near(situation: Situation) -> str:
     return did_you_mean(text, fitting) or did_you_mean(f"{language.name}.{text}", dotted)
 
 
+_ELEMENTS: Final = frozenset({"VALUE", "INT", "FLOAT", "STRING", "WORD", "NAME"})
+"""What the elements of a list begin with."""
+
+
 def _opened(situation: Situation) -> tuple[Diagnostic, ...]:
     """Return the note on the bracket that is not closed, unless it is a comma that is missing."""
     if situation.opener is None or _CLOSERS[situation.opener[0]] not in situation.accepted:
         return ()
-    element = situation.found.kind in ("VALUE", "INT", "FLOAT", "STRING", "WORD", "NAME")
-    if element and "COMMA" in situation.accepted and not situation.begins_line():
+    if not _ELEMENTS.isdisjoint(situation.accepted):
+        return ()
+    if situation.found.kind in _ELEMENTS and "COMMA" in situation.accepted and not situation.begins_line():
         return ()
     _, start, end = situation.opener
     bracket = situation.source.text[start:end]

@@ -129,11 +129,16 @@ def _spell_single(value: float) -> str:
     return text if len(digits) <= 6 else _shortest_single(value)
 
 
+def read_whole(text: str) -> int:
+    """Return an integer literal of any size; `LiteralError` for one of too many digits."""
+    if len(text.lstrip("-")) > MAX_INTEGER_DIGITS:
+        raise LiteralError(f"an integer of more than {MAX_INTEGER_DIGITS} digits is not read")
+    return int(text)
+
+
 def read_int(text: str, dtype: DType) -> int:
     """Return the integer literal `text` as a value of `dtype`; `LiteralError` when it does not fit."""
-    if len(text) > MAX_INTEGER_DIGITS:
-        raise LiteralError(f"an integer of more than {MAX_INTEGER_DIGITS} digits is not read")
-    value = int(text)
+    value = read_whole(text)
     if value not in int_range(dtype):
         raise LiteralError(f"{_short(text)} does not fit {dtype}")
     return value
@@ -149,7 +154,7 @@ def read_float(text: str, dtype: DType) -> float:
     if text in ("inf", "-inf", "nan"):
         return float(text)
     if len(text) > MAX_INTEGER_DIGITS and text.lstrip("-").isdigit():
-        raise LiteralError(f"an integer of more than {MAX_INTEGER_DIGITS} digits is not read")
+        read_whole(text)
     value = round_float(float(text), dtype)
     if value - value != 0.0:
         raise LiteralError(f"{_short(text)} is too large for {dtype}; write 'inf' for an infinity")

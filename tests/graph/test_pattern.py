@@ -335,10 +335,21 @@ def test_a_vocabulary_knows_its_operators_and_constants() -> None:
     assert P.op("block", P.var("x"), P.var("y")).match(block(A, B)) == [{"x": A, "y": B}]
 
 
+def test_python_operators_find_an_operator_by_its_meaning() -> None:
+    # A dialect of which `mod` rounds down: there is no operator called `floormod`.
+    mod = Op.register("test_pattern.mod")
+    mod.set_attr("TScalarOp", "prim.floormod")
+    q = patterns("test_pattern")
+    remainder = Node(mod, (A, B), None, INT64)
+    assert (q.var("x") % q.var("y")).match(remainder) == [{"x": A, "y": B}]
+    with pytest.raises(AttributeError, match=r"operator 'test_pattern\.add' is not registered"):
+        q.var("x") + q.var("y")
+
+
 def test_a_vocabulary_says_what_it_lacks() -> None:
     with pytest.raises(AttributeError, match=r"operator 'prog\.plus' is not registered"):
         P.plus(P.var("x"))
-    with pytest.raises(TypeError, match=r"'prog\.add' takes 2 operands, got 1"):
+    with pytest.raises(TypeError, match=r"'prog\.add' expects 2 arguments, got 1"):
         P.add(P.var("x"))
     with pytest.raises(ValueError, match="no operator of dialect 'nowhere' is registered"):
         patterns("nowhere")

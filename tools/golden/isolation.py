@@ -1,6 +1,6 @@
-"""A fresh working directory and environment for each item, and what an item did to them.
+"""A fresh working directory, environment and registry for each item, and what an item did to the first two.
 
-Owns what belongs to the process and not to an item. Registries of the core are not watched yet.
+Owns what belongs to the process and not to an item. What a plug-in registers in an item is gone after it.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
+
+from scaly_ir.undo import registry_scope
 
 # What would make a tool behave otherwise on the machine of somebody who has it set.
 _REMOVED: Final = ("NO_COLOR", "FORCE_COLOR")
@@ -29,7 +31,8 @@ def isolated(folder: Path) -> Iterator[list[str]]:
     os.environ.update(_SET)
     folder_given, environment_given = os.getcwd(), dict(os.environ)
     try:
-        yield changes
+        with registry_scope():
+            yield changes
     finally:
         try:
             moved = os.getcwd() != folder_given

@@ -1,8 +1,8 @@
 """Strategies for random `prog` programs that are valid by construction.
 
-`programs` draws modules and bare procedures, `fragments` statements without a procedure. Everything the text can hold
-occurs: all element types and operators, every form of buffer, loops of all kinds, calls, names that need quotes, numbers
-at the ends of their ranges and scalars made of constants only.
+`programs` draws modules and bare procedures, `fragments` statements without a procedure. Everything that text can hold
+occurs: all element types and operators, every form of buffer, loops of all kinds, calls, names that need quotes,
+numbers at the ends of their ranges and scalars made of constants only.
 """
 
 from __future__ import annotations
@@ -25,43 +25,14 @@ from scaly_ir.prim import SCALAR_OPS
 from scaly_ir.text.spelling import BARE_NAME, float_from_bits
 from scaly_ir.types import BOOL, DTYPES, FLOAT32, FLOAT64, INT32, INT64, DType, int_range
 
-# --- names and numbers ---------------------------------------------------------------------------------------------------
+# --- names and numbers ------------------------------------------------------------------------------------------------
 
-_PLAIN_NAMES: Final = (
-    "x y out t0 i_y v1 to step dense offset inf nan True slice prog memref float64 e1 a.b a-b a$ _ SCALY"
+_PLAIN_NAMES: Final = tuple(
+    "x y out t0 i_y v1 to step dense offset inf nan True slice prog memref float64 e1 a.b a-b a$ _ SCALY".split()
 )
 _ODD_NAMES: Final = (
-    "a b",
-    " ",
-    '"',
-    '"x"',
-    "\\",
-    "0",
-    "%x",
-    "@f",
-    "//",
-    "{",
-    "é",
-    "名",
-    "\U0001f642",
-    "\ud800",
-    "\udfff",
-    "\n",
-)
-_MORE_ODD_NAMES: Final = (
-    "\t",
-    "\r",
-    "\0",
-    "\x7f",
-    "\u2028",
-    "\ufeff",
-    "e\u0301",
-    "1x",
-    "-",
-    "x y\\n",
-    "\\u0041",
-    "=",
-    "prog.add(",
+    *r'a b| |"|"x"|\|0|%x|@f|//|{|é|名|1x|-|x y\n|\u0041|=|prog.add('.split("|"),
+    *"\U0001f642|\ud800|\udfff|\n|\t|\r|\0|\x7f|\u2028|\ufeff|e\u0301".split("|"),
 )
 _PAIR: Final = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 
@@ -72,9 +43,9 @@ def _spellable(name: str) -> bool:
 
 
 NAMES: Final[st.SearchStrategy[str]] = st.one_of(
-    st.sampled_from(_PLAIN_NAMES.split()),
-    st.sampled_from(_PLAIN_NAMES.split()),
-    st.sampled_from(_ODD_NAMES + _MORE_ODD_NAMES),
+    st.sampled_from(_PLAIN_NAMES),
+    st.sampled_from(_PLAIN_NAMES),
+    st.sampled_from(_ODD_NAMES),
     st.from_regex(BARE_NAME, fullmatch=True).filter(lambda name: not name.startswith(ops.RESERVED_PREFIX)),
     st.text(st.characters(), min_size=1, max_size=8).filter(_spellable),
 ).filter(lambda name: not name.startswith(ops.RESERVED_PREFIX))
@@ -112,13 +83,11 @@ def int_values(dtype: DType) -> st.SearchStrategy[int]:
 
 _VALUES: Final = {dtype: float_values(dtype) if dtype.is_float else int_values(dtype) for dtype in DTYPES}
 
-# --- attribute values of registered operators ----------------------------------------------------------------------------
+# --- attribute values of registered operators -------------------------------------------------------------------------
 
 _NO_WORD: Final = frozenset({"True", "False", "None", "inf", "nan", "slice", *map(str, DTYPES)})
 
-ATTR_KEYS: Final = st.sampled_from(
-    ("k", "a_b", "a.b", "kind", "prog.add", "to", "True", "a b", "é", "", '"', "slice", "a-b")
-)
+ATTR_KEYS: Final = st.sampled_from('k|a_b|a.b|kind|prog.add|to|True|a b|é||"|slice|a-b|inf|nan'.split("|"))
 _ATOMS: Final[st.SearchStrategy[AttrValue]] = st.one_of(
     st.none(),
     st.booleans(),
@@ -154,7 +123,7 @@ _INFERRED: Final = _registered("test_ext.square", FInferType=lambda node: node.a
 _FIXED: Final = _registered("test_ext.unit", TFixedReturnType=FLOAT64)
 _UNTYPED: Final = _registered("test_ext.deep.mix")
 
-# --- procedures ----------------------------------------------------------------------------------------------------------
+# --- procedures -------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -211,7 +180,7 @@ class _Procedure:
         self._needs: int | None = 0
         """What the callees so far need; None when one does not say."""
 
-    # --- small draws ------------------------------------------------------------------------------------------------------
+    # --- small draws --------------------------------------------------------------------------------------------------
 
     def _int(self, low: int, high: int) -> int:
         return self._draw(st.integers(low, high))
@@ -235,7 +204,7 @@ class _Procedure:
     def _dtype(self) -> DType:
         return self._chosen(FLOAT64, FLOAT64, FLOAT64, FLOAT32, INT64, INT32, BOOL)  # type: ignore[no-any-return]
 
-    # --- procedures and declarations --------------------------------------------------------------------------------------
+    # --- procedures and declarations ----------------------------------------------------------------------------------
 
     def proc(self, name: str) -> Node:
         """Return a procedure called `name`."""
@@ -299,7 +268,7 @@ class _Procedure:
         self._bring(node, writable=True)
         return node
 
-    # --- statements -------------------------------------------------------------------------------------------------------
+    # --- statements ---------------------------------------------------------------------------------------------------
 
     def statements(self, depth: int, *, top: bool = False, least: int = 0) -> list[Node]:
         """Return a list of statements; what they declare goes out of scope behind it, except at the top."""
@@ -343,10 +312,10 @@ class _Procedure:
             return build.store_pair(view, self.scalar(FLOAT64), self.scalar(FLOAT64))
         return build.store(view, self.scalar(buffer.node.type))
 
-    def _body(self, loop: _Loop, depth: int, **options: int) -> list[Node]:
+    def _body(self, loop: _Loop, depth: int) -> list[Node]:
         self._names.add(loop.name)
         self._loops.append(loop)
-        body = self.statements(depth - 1, **options)
+        body = self.statements(depth - 1)
         self._loops.pop()
         self._names.discard(loop.name)
         return body
@@ -380,7 +349,7 @@ class _Procedure:
         self._names.discard(at.name)
         return build.for_(outer, [build.for_(inner, body)])
 
-    # --- calls ------------------------------------------------------------------------------------------------------------
+    # --- calls --------------------------------------------------------------------------------------------------------
 
     def _call(self, top: bool) -> list[Node]:
         if self._module.bare and self._maybe():
@@ -448,7 +417,7 @@ class _Procedure:
         buffers = [self._chosen(*self._buffers) for _ in range(self._int(0, 3))] if self._buffers else []
         return build.call(name, [b.node if self._maybe() else build.view(b.node, self.index(b.size)) for b in buffers])
 
-    # --- scalars ----------------------------------------------------------------------------------------------------------
+    # --- scalars ------------------------------------------------------------------------------------------------------
 
     def scalar(self, dtype: DType, depth: int | None = None, *, constant: bool = False) -> Node:
         """Return a scalar of a type; with `constant`, one made of constants only."""
@@ -560,7 +529,7 @@ def _clash(one: tuple[str, int, int, bool], other: tuple[str, int, int, bool]) -
     return one[0] == other[0] and one[1] < other[2] and other[1] < one[2] and (one[3] or other[3])
 
 
-# --- programs ------------------------------------------------------------------------------------------------------------
+# --- programs ---------------------------------------------------------------------------------------------------------
 
 
 @st.composite

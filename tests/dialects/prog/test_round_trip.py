@@ -56,7 +56,7 @@ def assert_readers_agree(text: str) -> bool:
     return fast is not None
 
 
-# --- the round trip ------------------------------------------------------------------------------------------------------
+# --- the round trip ---------------------------------------------------------------------------------------------------
 
 
 @given(ROOTS | REGISTERED)
@@ -126,7 +126,7 @@ def test_a_nest_of_loops_makes_the_round_trip() -> None:
     assert assert_readers_agree(sc.render(root))
 
 
-# --- two readers, one language -------------------------------------------------------------------------------------------
+# --- two readers, one language ----------------------------------------------------------------------------------------
 
 
 @given(ROOTS, SEEDS)

@@ -10,31 +10,32 @@ from typing import Final
 from scaly_ir.text.spelling import read_name
 from scaly_ir.text.terminals import Lexeme, scan
 
-_SPACES: Final = (" ", " ", "\n", "\t", "   ", "\r\n", "\n\n", " // a comment: { \" %x = 1\n", "//\r\n", "\n//\n\t")
+_SPACES: Final = (" ", " ", "\n", "\t", "   ", "\r\n", "\n\n", ' // a comment: { " %x = 1\n', "//\r\n", "\n//\n\t")
 _KEYS: Final = frozenset({"WORD", "NAME", "STRING"})
 
-ODD_TOKENS: Final = (
-    *("", " ", "%", "@", "-", ".", "+", "<", ">", "{", "}", "(", ")", "[", "]", ",", ":", "=", "\r", "\0", "\x0b", "/"),
-    *("0", "1", "-1", "-0", "-0.0", "1.", ".5", "-.5", "1e9", "1e400", "-1e400", "00", "1_0", "0x1", "1e", "+1", "--1"),
-    *("inf", "-inf", "nan", "-nan", "infinity", "Infinity", "NaN", "nan<0x7ff8000000000001>", "nan<0x7fc00001>"),
-    *("nan<0x7ff0000000000000>", "nan<0x1>", "nan<0xfff8000000000000>", "nan<", "inf<"),
-    *("9" * 30, "-" + "9" * 4300, "9" * 4301, "0" * 4301, "9223372036854775808", "-9223372036854775808", "1e-400"),
-    *("１", "²", "١", "٣.٥", "½", "Ⅷ", "é", "名", "\u00a0", "\u2028", "\ufeff", "\ud800"),
-    *("True", "False", "None", "true", "slice", "float64", "bool", "int32", "float16", "memref", "host", "serial", "vector"),
-    *("to", "step", "offset", "dense", "elided", "declare", "kind", "x", "_", "a.b", "prog", "prog.", "prog.foo", "my.op"),
-    *("prog.module", "prog.proc", "prog.for", "prog.buffer", "prog.alias", "prog.workspace", "prog.store", "prog.assign"),
-    *("prog.store_pair", "prog.call", "prog.load", "prog.cast", "prog.const", "prog.add", "prog.lt", "prog.select", "expr.add"),
-    *("prog.add(", "prog.add()", "prog.neg(1)", "prog.lt(1, 2)", "prog.const(1, bool)", "prog.const(-, float64)", "prog.const(2, bool)"),
-    *("%x", "%y", '%"x"', '%"\\"x\\""', '%"', '%""', '@""', '%"\\q"', '%"\\u12"', "%0", "%-", "%a-b", "@f", "%SCALY_W", "%x[0]", "%x[", '%"\t"'),
-    *('""', '"a"', '"', '"\\', '"\\ud800"', '"\\ud83d\\ude42"', '"\t"', "// c", "//", "/*", "#", "&", "`", "'", "\\", "\n"),
-    *("memref<4xfloat64>", "memref<float64>", "memref<4xfloat64, private>", "memref<4xfloat64,private>", "memref<0xbool>"),
-    *("memref<4xfloat16>", "memref<4x>", "memref<-1xint32>", "memref<4xfloat64, wrong>", "memref<04xint64>", "memref< 4xbool>"),
-    *("memref<4xxfloat64>", "memref<9999999999999999999xbool>", "memref<１xbool>", "memref<", "memref<>", "memref<4x4xfloat64,\tlocal>"),
-    *("{}", "{kind=serial}", "{declare=True}", "{declare=False}", "{declare=1}", "{kind=float64}", "{kind=slice}", "{kind=inf}"),
-    *("{kind=nan}", "{kind=１}", "{a=1, a=2}", '{"a"=1}', "{a.b=1}", "{a=[1, 2]}", "{a={b=1}}", "{a=slice(1, 2, 3)}", "{a=-1}", "{name=1}"),
-    *("{a=}", "{a=1,}", "{=1}", "{a}", "{True=True}", '{a="\\q"}', '{a="x"}', "{a=1.5}", "{a=--1}", "{a=²}", "{a=%x}"),
-    *("dense<[]>", "dense<[1]>", "dense<[1,]>", "dense<[,]>", "dense<[1 2]>", "dense<elided<3>>", "dense<elided<-1>>", "dense<>"),
+_LISTED: Final = (
+    "| |%|@|-|.|+|<|>|{|}|(|)|[|]|,|:|=|\r|\0|\x0b|/|//|/*|// c|#|&|`|'|\\|\n|;",
+    "0|1|-1|-0|-0.0|1.|.5|-.5|1e9|1e400|-1e400|1e-400|00|1_0|0x1|1e|+1|--1|9223372036854775808|-9223372036854775808",
+    "inf|-inf|nan|-nan|infinity|Infinity|NaN|nan<0x7ff8000000000001>|nan<0x7fc00001>|nan<0x7ff0000000000000>|nan<0x1>",
+    "nan<0xfff8000000000000>|nan<|inf<",
+    "\uff11|\u00b2|\u0661|\u0663.\u0665|\u00bd|\u2167|é|名|\u00a0|\u2028|\ufeff|\ud800",
+    "True|False|None|true|slice|float64|bool|int32|float16|memref|host|serial|vector|x|_|a.b|prog|prog.|prog.foo|my.op",
+    "to|step|offset|dense|elided|declare|kind|prog.module|prog.proc|prog.for|prog.buffer|prog.alias|prog.workspace",
+    "prog.store|prog.store_pair|prog.assign|prog.call|prog.load|prog.cast|prog.const|prog.add|prog.lt|prog.select|expr.add",
+    "prog.add(|prog.add()|prog.neg(1)|prog.lt(1, 2)|prog.const(1, bool)|prog.const(-, float64)|prog.const(2, bool)",
+    '%x|%y|%"x"|%"\\"x\\""|%"|%""|@""|%"\\q"|%"\\u12"|%0|%-|%a-b|@f|%SCALY_W|%x[0]|%x[|%"\t"',
+    '""|"a"|"|"\\|"\\ud800"|"\\ud83d\\ude42"|"\t"',
+    "memref<4xfloat64>|memref<float64>|memref<4xfloat64, private>|memref<4xfloat64,private>|memref<0xbool>|memref<4x>",
+    "memref<4xfloat16>|memref<-1xint32>|memref<4xfloat64, wrong>|memref<04xint64>|memref< 4xbool>|memref<4xxfloat64>",
+    "memref<9999999999999999999xbool>|memref<\uff11xbool>|memref<|memref<>|memref<4x4xfloat64,\tlocal>",
+    "{}|{kind=serial}|{declare=True}|{declare=False}|{declare=1}|{kind=float64}|{kind=slice}|{kind=inf}|{kind=nan}",
+    '{kind=\uff11}|{a=1, a=2}|{"a"=1}|{a.b=1}|{a=[1, 2]}|{a={b=1}}|{a=slice(1, 2, 3)}|{a=-1}|{name=1}|{inf=1}',
+    '{a=}|{a=1,}|{=1}|{a}|{True=True}|{a="\\q"}|{a="x"}|{a=1.5}|{a=--1}|{a=\u00b2}|{a=%x}',
+    "dense<[]>|dense<[1]>|dense<[1,]>|dense<[,]>|dense<[1 2]>|dense<elided<3>>|dense<elided<-1>>|dense<>",
 )
+_LONG: Final = ("9" * 30, "-" + "9" * 4300, "9" * 4301, "0" * 4301)
+
+ODD_TOKENS: Final = (*"|".join(_LISTED).split("|"), *_LONG)
 """What may come out when somebody's hand slips, or means harm."""
 
 
@@ -48,11 +49,11 @@ def pieces(text: str) -> list[str]:
     return cut
 
 
-# --- other layouts -------------------------------------------------------------------------------------------------------
+# --- other layouts ----------------------------------------------------------------------------------------------------
 
 
 def relaid(text: str, random: Random) -> str:
-    """Return a text of the same meaning: other white space and comments, attributes in another order, other spellings."""
+    """Return a text of the same meaning in another layout, other spellings and another order of attributes."""
     lexemes = _shuffled([lexeme for lexeme in scan(text) if lexeme.kind != "END"], random)
     dense = random.random() < 0.3
     written = ["\ufeff"] if random.random() < 0.3 else []
@@ -114,7 +115,7 @@ def _respelled(lexeme: Lexeme, random: Random) -> str:
     return random.choice(choices)
 
 
-# --- mistakes ------------------------------------------------------------------------------------------------------------
+# --- mistakes ---------------------------------------------------------------------------------------------------------
 
 
 def _delete(parts: list[str], at: int, random: Random) -> list[str]:
@@ -131,17 +132,17 @@ def _swap(parts: list[str], at: int, random: Random) -> list[str]:
 
 def _replace(parts: list[str], at: int, random: Random) -> list[str]:
     other = random.choice(ODD_TOKENS) if random.random() < 0.7 else random.choice(parts)
-    return parts[:at] + [f"{random.choice(('', ' '))}{other}"] + parts[at + 1 :]
+    return [*parts[:at], f"{random.choice(('', ' '))}{other}", *parts[at + 1 :]]
 
 
 def _insert(parts: list[str], at: int, random: Random) -> list[str]:
-    return parts[:at] + [f"{random.choice(('', ' '))}{random.choice(ODD_TOKENS)}"] + parts[at:]
+    return [*parts[:at], f"{random.choice(('', ' '))}{random.choice(ODD_TOKENS)}", *parts[at:]]
 
 
 def _move(parts: list[str], at: int, random: Random) -> list[str]:
     to = random.randrange(len(parts))
     rest = parts[:at] + parts[at + 1 :]
-    return rest[:to] + [parts[at]] + rest[to:]
+    return [*rest[:to], parts[at], *rest[to:]]
 
 
 def _truncate(parts: list[str], at: int, random: Random) -> list[str]:
@@ -152,7 +153,7 @@ def _character(parts: list[str], at: int, random: Random) -> list[str]:
     part = parts[at]
     where = random.randint(0, len(part))
     other = random.choice(ODD_TOKENS)[:1]
-    return parts[:at] + [part[:where] + other + part[where + random.randint(0, 1) :]] + parts[at + 1 :]
+    return [*parts[:at], part[:where] + other + part[where + random.randint(0, 1) :], *parts[at + 1 :]]
 
 
 MISTAKES: Final[Sequence[Callable[[list[str], int, Random], list[str]]]] = (

@@ -1,0 +1,128 @@
+"""scaly-opt when something fails: the input, a pass, what a pass leaves, or the tool itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from scaly_ir.passes import PASSES
+from tests.tools.passes import REGISTRY
+from tests.tools.running import CHAIN, OUT_OF_BOUNDS, scaly_opt
+
+
+@pytest.fixture(autouse=True)
+def _passes(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give every test the passes of `passes.py` besides our own."""
+    for name, place in REGISTRY.items():
+        monkeypatch.setitem(PASSES, name, place)
+
+
+# --- what fails ------------------------------------------------------------------------------------------------------
+
+
+def test_every_violation_is_shown_where_it_is() -> None:
+    done = scaly_opt(stdin=OUT_OF_BOUNDS)
+    assert (done.code, done.out) == (1, "")
+    heads = [line for line in done.err.splitlines() if "error" in line]
+    assert [head.split(":")[1] for head in heads[:2]] == ["2", "3"]
+    assert all([head.endswith("[index-static-bounds]") for head in heads[:2]])
+    assert heads[2] == "2 errors"
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "message"),
+    [
+        ("raises", 3, "internal error in pass 'raises': KeyError: 3"),
+        ("recurses", 3, "internal error in pass 'recurses': too deeply nested"),
+        ("refuses", 1, "pass 'refuses' does not take this"),
+        ("stumbles", 1, "pass 'stumbles' failed: no such thing"),
+        ("nothing", 1, "pass 'nothing' failed without a message"),
+    ],
+)
+def test_a_pass_that_fails(name: str, code: int, message: str) -> None:
+    assert scaly_opt(f"--pass=same,{name},mends", stdin=CHAIN) == (code, "", f"scaly-opt: error: {message}\n")
+
+
+def test_the_largest_exit_code_of_several_files_counts() -> None:
+    Path("a.sir").write_text(CHAIN)
+    done = scaly_opt("missing.sir", "a.sir", "missing.sir", "--raises")
+    assert done.code == 3
+    assert done.err.endswith("3 errors\n")
+
+
+@pytest.mark.parametrize("how", ["option", "variable"])
+@pytest.mark.parametrize(("name", "code", "last"), [("raises", 3, "KeyError: 3"), ("refuses", 1, "PassError: ")])
+def test_a_traceback_is_shown_on_request(
+    how: str, name: str, code: int, last: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if how == "variable":
+        monkeypatch.setenv("SCALY_IR_TRACEBACK", "1")
+    done = scaly_opt(f"--{name}", *(["--traceback"] if how == "option" else []), stdin=CHAIN)
+    assert done.code == code
+    assert "\nTraceback (most recent call last):\n" in done.err
+    assert last in done.err.splitlines()[-1]
+
+
+def test_a_pass_that_cannot_be_loaded_is_an_internal_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(PASSES, "absent", "scaly_ir.no_such_module:Absent")
+    message = "scaly-opt: error: internal error: ModuleNotFoundError: No module named 'scaly_ir.no_such_module'\n"
+    for argv in (["--absent"], ["--list-passes"]):
+        assert scaly_opt(*argv, stdin=CHAIN) == (3, "", message)
+    assert "Traceback" in scaly_opt("--absent", "--traceback", stdin=CHAIN).err
+
+
+def test_a_pass_needs_a_module_and_not_a_fragment() -> None:
+    done = scaly_opt("--same", stdin="%a = prog.assign 1 : float64 {declare=True}\n")
+    assert done == (1, "", "scaly-opt: error: pass 'same' takes a module or procedures, not a fragment\n")
+
+
+# --- verification after passes ---------------------------------------------------------------------------------------
+
+INVALID = """\
+scaly-opt: error: IR is invalid after pass 'breaks' (2 of 3): 'prog.for': kind 'unheard' is unknown [range-attrs]
+scaly-opt: note: the operation is now
+  prog.for %i = 0 to 8 step 1 {kind=unheard} {
+    prog.store 0, %x[%i] : float64
+  }
+"""
+
+
+def test_a_pass_that_leaves_invalid_ir() -> None:
+    assert scaly_opt("--pass=same,breaks,mends", stdin=CHAIN) == (1, "", INVALID)
+    assert scaly_opt("-q", "--pass=same,breaks,mends", stdin=CHAIN).err == INVALID.partition("scaly-opt: note")[0]
+
+
+def test_a_long_operation_is_cut_off() -> None:
+    lines = scaly_opt("--breaks=length=30", stdin=CHAIN).err.splitlines()
+    assert len(lines) == 2 + 20 + 1
+    assert lines[-1] == "  ..."
+
+
+def test_an_operation_that_cannot_be_printed_is_left_out() -> None:
+    done = scaly_opt("--mangles", stdin=CHAIN)
+    assert (done.code, done.out) == (1, "")
+    assert done.err.startswith("scaly-opt: error: IR is invalid after pass 'mangles' (1 of 1): 'prog.store': ")
+    assert "Error" not in done.err
+
+
+@pytest.mark.parametrize("option", ["--no-verify-each", "--verify-each=false"])
+def test_checks_between_passes_can_be_left_out(option: str) -> None:
+    done = scaly_opt(option, "--pass=breaks,mends", stdin=CHAIN)
+    assert done.code == 0
+    assert "@mended" in done.out
+
+
+@pytest.mark.parametrize("passes", ["mends,breaks", "breaks,same", "breaks,same,same"])
+def test_the_final_result_is_always_verified(passes: str) -> None:
+    done = scaly_opt("--no-verify-each", f"--pass={passes}", stdin=CHAIN)
+    count = passes.count(",") + 1
+    assert (done.code, done.out) == (1, "")
+    last = passes.rpartition(",")[2]
+    assert done.err.startswith(f"scaly-opt: error: IR is invalid after pass '{last}' ({count} of {count}): ")
+    assert done.err.endswith("note: only the final result was verified; --verify-each finds the pass to blame\n")
+
+
+def test_the_last_of_contrary_options_counts() -> None:
+    assert scaly_opt("--no-verify-each", "--verify-each", "--pass=breaks,mends", stdin=CHAIN).code == 1
+    assert scaly_opt("--verify-each=true", "--no-verify-each", "--pass=breaks,mends", stdin=CHAIN).code == 0
