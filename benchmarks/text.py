@@ -32,6 +32,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from peers import private_python
+
 SCALY_OPT = "from scaly_ir.tools.scaly_opt import run; run()"
 SMALL, LARGE = 20_000, 200_000
 
@@ -215,17 +217,6 @@ def median_phases(path: Path, environment: Mapping[str, str], runs: int) -> dict
     return {step: statistics.median([run[step] for run in found]) for step in found[0]}
 
 
-def install_xdsl(cache: Path) -> tuple[Path, str]:
-    """Return the xdsl-opt of a private environment in `cache`, made when it is not there, and its version."""
-    python = cache / "xdsl" / "bin" / "python"
-    if not (python.parent / "xdsl-opt").exists():
-        print(f"installing xdsl into {cache / 'xdsl'}", file=sys.stderr)
-        subprocess.run([sys.executable, "-m", "venv", cache / "xdsl"], check=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", "xdsl"], check=True, stdout=sys.stderr)
-    script = "from importlib.metadata import version; print(version('xdsl'))"
-    return python.parent / "xdsl-opt", subprocess.check_output([python, "-c", script], text=True).strip()
-
-
 # --- the report ------------------------------------------------------------------------------------------------------
 
 
@@ -312,7 +303,8 @@ def main() -> None:
     about = {"Python": platform.python_version(), "cores": str(os.cpu_count())}
     xdsl = None
     if options.xdsl:
-        xdsl, about["xdsl"] = install_xdsl(options.cache)
+        python, about["xdsl"] = private_python("xdsl", options.cache)
+        xdsl = python.parent / "xdsl-opt"
     about["bare Python"] = f"{measure([sys.executable, '-c', 'pass'], environment, options.runs).median:.3f} s"
     folder = options.cache / "inputs"
     shutil.rmtree(folder, ignore_errors=True)

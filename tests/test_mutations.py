@@ -189,7 +189,9 @@ HOSTILE: Final[dict[str, Family]] = {
     "unknown names in a statement": nested(
         "prog.add(%a, ", "1", ")", f"{_PROC}{_ASSIGN}", " : float64 {declare=True}\n}"
     ),
-    "different unknown names in a statement": listed("prog.add(%a#, ", "", f"{_PROC}{_ASSIGN}", "1 : float64\n}"),
+    "different unknown names in a statement": lambda count: (
+        f"{listed('prog.add(%a#, ', '', f'{_PROC}{_ASSIGN}')(count)}1{')' * count} : float64 {{declare=True}} }}"
+    ),
     "unknown names": listed("%x# = prog.assign %y# : bool {declare=True}", "\n", _PROC, "}"),
     "unknown callees": listed("prog.proc @p#() { prog.call @q#() }", "\n", "prog.module {", "}"),
     "unknown operations": listed("%x# = prog.assign prog.addd#(1, 2) : int64"),

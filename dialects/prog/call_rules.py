@@ -11,7 +11,6 @@ from scaly_ir.dialects.prog.context import Context, buffer_size, symbol_name, va
 from scaly_ir.dialects.prog.place_rules import index_faults
 from scaly_ir.graph import Node
 from scaly_ir.spec import Fault, Faults, Rule
-from scaly_ir.text.diagnostics import did_you_mean
 from scaly_ir.text.locations import Place
 from scaly_ir.types import DType
 
@@ -31,8 +30,8 @@ def known_callee(node: Node, context: Context) -> Faults:
     """A call inside a module goes to a procedure of the module."""
     callee = node.attrs.get("callee")
     if context.complete and type(callee) is str and callee not in context.all_procs:
-        hint = did_you_mean(symbol_name(callee), map(symbol_name, context.all_procs), quote="")
-        yield Fault(f"call to unknown procedure {symbol_name(callee)}{hint}", node, "callee")
+        reason = f"call to unknown procedure {symbol_name(callee)}{context.similar_proc(callee)}"
+        yield Fault(reason, node, "callee")
 
 
 def callee_order(node: Node, context: Context) -> Faults:

@@ -5,6 +5,7 @@ The verifier's walk keeps a `Context` up to date; the rules that depend on a pla
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from typing import Any, Final, NamedTuple
 
 from scaly_ir.dialects.prog import ops
@@ -63,7 +64,7 @@ class Context:
         self.fragment = root.op not in (ops.PROGRAM, ops.PROC)
         self.complete = root.op is ops.PROGRAM and not root.attrs.get("bare")
         procs = root.args if root.op is ops.PROGRAM else (root,) if root.op is ops.PROC else ()
-        self.all_procs = frozenset([name for proc in procs if type(name := proc.attrs.get("name")) is str])
+        self.all_procs = dict.fromkeys([name for proc in procs if type(name := proc.attrs.get("name")) is str])
         self.procs: dict[str, tuple[Node, Place]] = {}
         """The procedures that are complete."""
         self.statement = -1
@@ -157,10 +158,17 @@ class Context:
 
     def similar(self, name: str) -> str:
         """Return the end of a message that suggests names in scope like `name`, or an empty string."""
-        if not self._suggestions or len(self.names) > _SUGGEST_AMONG:
+        return self._similar(value_name(name), self.names, value_name)
+
+    def similar_proc(self, name: str) -> str:
+        """Return the end of a message that suggests procedures called like `name`, or an empty string."""
+        return self._similar(symbol_name(name), self.all_procs, symbol_name)
+
+    def _similar(self, shown: str, known: Collection[Any], show: Callable[[Any], str]) -> str:
+        if not self._suggestions or len(known) > _SUGGEST_AMONG:
             return ""
         self._suggestions -= 1
-        return did_you_mean(value_name(name), map(value_name, self.names), quote="")
+        return did_you_mean(shown, map(show, known), quote="")
 
     def undeclared(self, name: str, node: Node, part: Part) -> Fault:
         """Return the fault for a name that is not in scope, with a note when it was in one that has ended."""
@@ -186,11 +194,14 @@ class Context:
     def reasons(self, form: Affine | None) -> Notes:
         """Return notes on the loops that make an index what it is."""
         notes = []
-        for name, values in self.values.items() if form is not None else ():
+        if form is None:
+            return ()
+        for name, values in self.values.items():
             if name not in form.coefficients:
                 continue
-            steps = f" in steps of {values.step}" if values.step != 1 and len(values) > 2 else ""
-            reach = f"runs from {values[0]} to {values[-1]}{steps}" if len(values) > 1 else f"is {values[0]}"
+            first, last = values[0], values[-1]  # there may be more values than `len` can tell
+            steps = f" in steps of {values.step}" if values.step != 1 and last - first > values.step else ""
+            reach = f"runs from {first} to {last}{steps}" if last > first else f"is {first}"
             notes.append((f"{value_name(name)} {reach} here", self.names[name].place))
         return tuple(notes)
 

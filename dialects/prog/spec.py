@@ -35,6 +35,8 @@ class _Walk:
         """Nodes that break no rule of their own."""
         self.placed: dict[Node, int] = {}
         """Scalars checked in context, with the scope in which that was."""
+        self.owners: tuple[Node, dict[Node, str]] = (root, {})
+        """A statement, and the operation in the text that each node in it is an operand of."""
 
     def run(self, root: Node) -> Iterator[Violation]:
         """Visit every statement below `root`, in pre-order."""
@@ -159,10 +161,22 @@ class _Walk:
         for fault in faults:
             reason, blamed, part, notes = Fault(fault) if isinstance(fault, str) else fault
             blamed = node if blamed is None else blamed
-            operation = operation or _operation(node, statement)
+            operation = operation or self.operation(node, statement)
             label = _label(blamed, context.in_proc)
             place = context.place(statement, blamed, part)
             self.found.append(Violation(rule, blamed, reason, label, operation, place, notes))
+
+    def operation(self, node: Node, statement: Node) -> str:
+        """Return the operation of the text that a node of a statement belongs to."""
+        if statement.op is ops.PROGRAM:
+            return "prog.module"
+        if statement.op is ops.PROC or (statement.op is ops.FOR and node.op is ops.RANGE):
+            return statement.op.name
+        if node.op not in _UNSPELLED and not (node.op is ops.BUFFER and statement.op is ops.CALL):
+            return node.op.name
+        if self.owners[0] is not statement:
+            self.owners = (statement, _owners(statement))
+        return self.owners[1].get(node, statement.op.name)
 
     def alone(self, node: Node, statement: Node) -> None:
         """Check the rules of a node on its own."""
@@ -235,26 +249,18 @@ _UNSPELLED: Final = frozenset({ops.VIEW, ops.VAR, ops.CONST_INT, ops.CONST_FLOAT
 """What has no operation's name of its own in the text."""
 
 
-def _operation(node: Node, statement: Node) -> str:
-    """Return the operation of the text that a node of a statement belongs to."""
-    if statement.op is ops.PROGRAM:
-        return "prog.module"
-    if statement.op is ops.PROC or (statement.op is ops.FOR and node.op is ops.RANGE):
-        return statement.op.name
-    if node.op not in _UNSPELLED and not (node.op is ops.BUFFER and statement.op is ops.CALL):
-        return node.op.name
+def _owners(statement: Node) -> dict[Node, str]:
+    """Return the operation in the text that each node in a statement is an operand of, at its first place."""
     operands = statement.args[:1] if statement.op is ops.FOR else _in_text_order(statement)
     pending = [(operand, statement.op) for operand in reversed(operands)]
-    seen = set()
+    owners: dict[Node, str] = {}
     while pending:
         current, owner = pending.pop()
-        if current is node:
-            return owner.name
-        if current not in seen:
-            seen.add(current)
+        if current not in owners:
+            owners[current] = owner.name
             own = owner if current.op in _UNSPELLED or current.op is ops.RANGE else current.op
             pending.extend([(operand, own) for operand in reversed(current.args)])
-    return statement.op.name
+    return owners
 
 
 def _walk(spec: Spec, root: Node) -> Iterator[Violation]:

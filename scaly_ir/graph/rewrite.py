@@ -68,8 +68,6 @@ class AroundOperands:
 
 Rules = AfterOperands | BeforeOperands | AroundOperands
 
-NO_RULES: Final = PatternMatcher([])
-
 SUBSTITUTE: Final = PatternMatcher(
     [(Pattern(lambda op: True, name="node"), lambda node, ctx: ctx.get(node), "substitute")]
 )
@@ -109,12 +107,15 @@ def graph_rewrite(
     (``self_dependence``), and when more than `stack_limit` rewrites and four for each node of `root` wait for others
     (``stack_limit``). `TypeError` when a rule makes something that is no node; what a rule raises is raised.
     """
-    before = rules.before if isinstance(rules, AroundOperands) else None
-    after = rules.after if isinstance(rules, AroundOperands) else None
-    if isinstance(rules, BeforeOperands):
-        before = rules.matcher
-    elif isinstance(rules, AfterOperands):
-        after = rules.matcher
+    before: PatternMatcher | None = None
+    after: PatternMatcher | None = None
+    match rules:
+        case BeforeOperands(before):
+            pass
+        case AfterOperands(after):
+            pass
+        case AroundOperands(before, after):
+            pass
     if mode is Mode.ONCE:
         return _rewrite_once(root, before, after, calls, ctx)
     return _rewrite_to_fixed_point(root, before, after, calls, ctx, stack_limit)
@@ -126,7 +127,7 @@ def substitute(
     *,
     calls: Calls = Calls.ENTER,
     mode: Mode = Mode.FIXED_POINT,
-    extra: PatternMatcher = NO_RULES,
+    extra: PatternMatcher | None = None,
 ) -> Node:
     """Return `root` with each key of `mapping` replaced by its value, users before operands.
 
@@ -137,7 +138,8 @@ def substitute(
     pairs = {old: new for old, new in mapping.items() if old is not new}
     if not pairs:
         return root
-    return graph_rewrite(root, BeforeOperands(SUBSTITUTE + extra), calls=calls, mode=mode, ctx=pairs)
+    matcher = SUBSTITUTE if extra is None else SUBSTITUTE + extra
+    return graph_rewrite(root, BeforeOperands(matcher), calls=calls, mode=mode, ctx=pairs)
 
 
 def _rewrite_once(

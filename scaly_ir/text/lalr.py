@@ -360,7 +360,8 @@ class Driver:
         parser.parser_state.parse_conf = copy(parser.parser_state.parse_conf)
         parser.parser_state.parse_conf.callbacks = {}
         parser.feed_token(Token(fitting, ""))
-        return parser.parser_state.value_stack[:-1]
+        values: list[Any] = parser.parser_state.value_stack
+        return values[:-1]
 
     # --- what is not finished -----------------------------------------------------------------------------------------
 
