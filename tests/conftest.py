@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
+import pytest
 from hypothesis import HealthCheck, settings
+
+from scaly_ir.op import registry_scope
 
 settings.register_profile("quick", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("full", parent=settings.get_profile("quick"), derandomize=False, max_examples=5000)
 settings.load_profile("full" if os.environ.get("SCALY_IR_FULL_TESTS") else "quick")
+
+
+@pytest.fixture
+def registry() -> Iterator[None]:
+    """Take back at the end of a test what it registers."""
+    with registry_scope():
+        yield

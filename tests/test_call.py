@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,15 +14,11 @@ from scaly_ir.call import PRIM, Symbol, call_attr, const
 from scaly_ir.dialects.prog import build
 from scaly_ir.dialects.prog.printer import scalar_text
 from scaly_ir.graph.expression import Arithmetic, declare_arithmetic
-from scaly_ir.op import Op, registry_scope
+from scaly_ir.op import Op
 from scaly_ir.signature import AttrSpec
 from scaly_ir.types import BOOL, FLOAT32, FLOAT64, INT32, INT64, MISSING, STRING, MemRefType, MissingType, StringType
 
-
-@pytest.fixture(autouse=True)
-def _scope() -> Iterator[None]:
-    with registry_scope():
-        yield
+pytestmark = pytest.mark.usefixtures("registry")
 
 
 @pytest.fixture

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 import scaly_ir as sc
@@ -18,16 +16,13 @@ from scaly_ir.effects import (
     may_swap,
     side_effect,
 )
-from scaly_ir.op import Op, registry_scope
+from scaly_ir.op import Op
 from scaly_ir.types import FLOAT64
 
 PURE, READ, UPDATE = CallEffectKind.Pure, CallEffectKind.ReadState, CallEffectKind.UpdateState
 
 
-@pytest.fixture(autouse=True)
-def _scope() -> Iterator[None]:
-    with registry_scope():
-        yield
+pytestmark = pytest.mark.usefixtures("registry")
 
 
 def test_kinds_have_their_numbers() -> None:

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 import scaly_ir as sc
 from scaly_ir.namespaces import Namespace, destinations
-from scaly_ir.op import Op, registry_scope
+from scaly_ir.op import Op
 from scaly_ir.types import FLOAT32, INT32
 
-
-@pytest.fixture(autouse=True)
-def _scope() -> Iterator[None]:
-    with registry_scope():
-        yield
+pytestmark = pytest.mark.usefixtures("registry")
 
 
 @pytest.fixture

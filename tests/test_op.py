@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import pickle
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -15,11 +14,7 @@ from scaly_ir.op import CallEffectKind, Op, OpAttrMap, register_op_attr, registr
 from scaly_ir.signature import ArgInfo, AttrSpec
 from scaly_ir.types import FLOAT32, FLOAT64, INT32, MemRefType
 
-
-@pytest.fixture(autouse=True)
-def _scope() -> Iterator[None]:
-    with registry_scope():
-        yield
+pytestmark = pytest.mark.usefixtures("registry")
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -11,15 +10,11 @@ import scaly_ir as sc
 from scaly_ir.call import const
 from scaly_ir.dialect import parse_source, verify_parsed
 from scaly_ir.dialects.prog import build
-from scaly_ir.op import Op, registry_scope
+from scaly_ir.op import Op
 from scaly_ir.text.source import Source
 from scaly_ir.types import FLOAT32, FLOAT64, MISSING
 
-
-@pytest.fixture(autouse=True)
-def _scope() -> Iterator[None]:
-    with registry_scope():
-        yield
+pytestmark = pytest.mark.usefixtures("registry")
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,7 +11,7 @@ import scaly_ir as sc
 from scaly_ir.dialects.prog import build
 from scaly_ir.dialects.prog.printer import scalar_text
 from scaly_ir.graph import Node
-from scaly_ir.op import Op, registry_scope
+from scaly_ir.op import Op
 from scaly_ir.targets import NESTING_LIMIT, Rewriter, repeated_operands, target_attr, target_chain
 from scaly_ir.types import FLOAT64, INT64
 
@@ -20,10 +20,7 @@ Y = build.var("y", FLOAT64)
 LOAD = build.load(build.view("b", 0, FLOAT64))
 
 
-@pytest.fixture(autouse=True)
-def _scope() -> Iterator[None]:
-    with registry_scope():
-        yield
+pytestmark = pytest.mark.usefixtures("registry")
 
 
 def _op(name: str, **rules: Callable[[Node], Any]) -> Op:
