@@ -175,6 +175,18 @@ def pair_bounds(node: Node, context: Context) -> Faults:
 # --- storage ----------------------------------------------------------------------------------------------------------
 
 
+def store_dtype(node: Node, context: Context) -> Faults:
+    """A value has the element type of the buffer it is stored in."""
+    args = node.args
+    if len(args) != 2 or args[0].type is node.type or args[0].op is not ops.VIEW:
+        return ()
+    name = args[0].attrs.get("buffer")
+    declaration = context.names.get(name) if type(name) is str else None
+    if declaration is not None and declaration.kind != "buffer":
+        return ()  # rule name-kind, or the name has a faulty declaration
+    return (Fault(f"value dtype {node.type} differs from buffer dtype {args[0].type}", args[0]),)
+
+
 def store_readonly(node: Node, context: Context) -> Faults:
     """Nothing is written to an input, a table or a loop variable."""
     if node.op is ops.ASSIGN:
@@ -311,6 +323,7 @@ PLACE_RULES: Final = (
     Rule("view-dtype", view_dtype, _on(ops.VIEW), context=True),
     Rule("index-static-bounds", index_static_bounds, _on(ops.VIEW), context=True),
     Rule("pair-bounds", pair_bounds, _on(ops.STORE_PAIR), context=True),
+    Rule("store-dtype", store_dtype, _on(ops.STORE), context=True, fragments=True),
     Rule("store-readonly", store_readonly, _on(ops.STORE, ops.STORE_PAIR, ops.ASSIGN), context=True),
     Rule("name-kind", assign_kind, _on(ops.ASSIGN), context=True),
     Rule("var-dtype", assign_target, _on(ops.ASSIGN), context=True),

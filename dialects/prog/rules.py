@@ -349,14 +349,6 @@ def _names(node: Node) -> str:
     return ", ".join([f"'{arg.op.name}'" for arg in node.args]) or "nothing"
 
 
-def store_dtype(node: Node) -> Faults:
-    """A value has the element type of the buffer it is stored in."""
-    args = node.args
-    if len(args) != 2 or args[0].type is node.type or args[0].op is not ops.VIEW:
-        return ()
-    return (Fault(f"value dtype {node.type} differs from buffer dtype {args[0].type}", args[0]),)
-
-
 def store_pair_attrs(node: Node) -> Faults:
     """A store of a pair has a view and two scalars, all float64."""
     shape = [arg.op is ops.VIEW for arg in node.args] == [True, False, False]
@@ -518,7 +510,6 @@ NODE_RULES: Final = (
     Rule("select-types", select_types, _typed("select")),
     Rule("cast-types", cast_types, _typed("cast")),
     Rule("store-attrs", store_attrs, _only(ops.STORE)),
-    Rule("store-dtype", store_dtype, _only(ops.STORE)),
     Rule("store-pair-attrs", store_pair_attrs, _only(ops.STORE_PAIR)),
     Rule("assign-attrs", assign_attrs, _only(ops.ASSIGN)),
     Rule("range-attrs", range_attrs, _only(ops.RANGE)),

@@ -18,7 +18,7 @@ from scaly_ir.dialects.prog.context import Context, Declaration, Storage, buffer
 from scaly_ir.dialects.prog.place_rules import PLACE_RULES, declares
 from scaly_ir.dialects.prog.rules import NODE_RULES, REGISTERED_RULES
 from scaly_ir.graph import Node, preorder
-from scaly_ir.spec import NO_FAULTS, Fault, Faults, Spec, Violation
+from scaly_ir.spec import Fault, Spec, Violation
 from scaly_ir.text.locations import Place
 
 
@@ -154,17 +154,14 @@ class _Walk:
             return Storage(behind.root, behind.offset + offset, behind.writable)
         return Storage(name, 0, writable and "values" not in node.attrs and "elided" not in node.attrs)
 
-    def report(self, rule: str, node: Node, faults: Faults, statement: Node) -> None:
-        """Record what a rule found as violations at the current place."""
+    def report(self, rule: str, node: Node, fault: str | Fault, statement: Node) -> None:
+        """Record what a rule found as a violation at the current place."""
         context = self.context
-        operation = ""
-        for fault in faults:
-            reason, blamed, part, notes = Fault(fault) if isinstance(fault, str) else fault
-            blamed = node if blamed is None else blamed
-            operation = operation or self.operation(node, statement)
-            label = _label(blamed, context.in_proc)
-            place = context.place(statement, blamed, part)
-            self.found.append(Violation(rule, blamed, reason, label, operation, place, notes))
+        reason, blamed, part, notes = Fault(fault) if isinstance(fault, str) else fault
+        blamed = node if blamed is None else blamed
+        label, operation = _label(blamed, context.in_proc), self.operation(node, statement)
+        place = context.place(statement, blamed, part)
+        self.found.append(Violation(rule, blamed, reason, label, operation, place, notes))
 
     def operation(self, node: Node, statement: Node) -> str:
         """Return the operation of the text that a node of a statement belongs to."""
@@ -184,9 +181,8 @@ class _Walk:
             return
         before = len(self.found)
         for name, check in self.spec.rules_of(node.op)[0]:
-            faults = check(node)
-            if faults is not NO_FAULTS:
-                self.report(name, node, faults, statement)
+            for fault in check(node):
+                self.report(name, node, fault, statement)
         if len(self.found) == before:
             self.sound.add(node)
 
@@ -194,9 +190,8 @@ class _Walk:
         """Check the rules of a node in its context."""
         context = self.context
         for name, check in self.spec.rules_of(node.op)[self.in_place]:
-            faults = check(node, context)
-            if faults is not NO_FAULTS:
-                self.report(name, node, faults, statement)
+            for fault in check(node, context):
+                self.report(name, node, fault, statement)
 
     def scalars(self, roots: Sequence[Node], statement: Node) -> None:
         """Check scalars and views and all below them, in the order of the text."""

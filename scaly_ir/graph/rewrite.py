@@ -80,15 +80,11 @@ def rebuild(node: Node, args: Sequence[Node]) -> Node:
     Its type is inferred again when the operator has a rule for it (`TFixedReturnType`, else `FInferType`) and stays
     otherwise. What the rule raises is raised.
     """
-    op = node.op
-    new = intern_node(op, tuple(args), node.attrs, node.type)
-    inferred = op.get_attr("TFixedReturnType")
-    if inferred is None:
-        infer = op.get_attr("FInferType")
-        if infer is None:
-            return new
-        inferred = infer(new)
-    return new if inferred is node.type else intern_node(op, new.args, node.attrs, inferred)
+    new = intern_node(node.op, tuple(args), node.attrs, node.type)
+    inferred = node.op.result_type(new)
+    if inferred is None or inferred is node.type:
+        return new
+    return intern_node(node.op, new.args, node.attrs, inferred)
 
 
 def graph_rewrite(

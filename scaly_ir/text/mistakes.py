@@ -129,6 +129,12 @@ def _stray_character(situation: Situation) -> Mistake | None:
         return Mistake(
             f"expected a number, found '{text}'; write '{text.strip('+')}{after.text}'", (found.start, after.end)
         )
+    before = situation.before
+    if text.isalpha() and before is not None and before.kind in ("VALUE", "SYMBOL") and before.end == found.start:
+        rest = re.compile(r"\w*").match(situation.source.text, found.start)
+        name = before.text[1:] + (rest[0] if rest else text)
+        place = (before.start, before.start + 1 + len(name))
+        return Mistake(f'a name with letters beyond a to z stands in quotes: {before.text[0]}"{name}"', place)
     if text == "\r":
         return Mistake("a carriage return without a line feed after it")
     return Mistake(

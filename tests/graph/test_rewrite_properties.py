@@ -25,7 +25,6 @@ from tests.graph.expressions import (
     IDENTITIES,
     NAMES,
     SIMPLIFY,
-    block,
     evaluate,
     graphs,
     int_,
@@ -126,7 +125,7 @@ def test_substitution_is_evaluation_elsewhere(root: Node, pairs: dict[str, Node]
 @given(graphs(), st.data())
 def test_what_is_substituted_is_gone(root: Node, data: st.DataObject) -> None:
     old = data.draw(st.sampled_from(toposort(root)))
-    new = block(int_(12345))
+    new = var("fresh", old.type)
     for mode in Mode:
         result = substitute(root, {old: new}, mode=mode)
         assert old not in toposort(result)

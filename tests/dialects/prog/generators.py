@@ -194,7 +194,7 @@ class _Procedure:
     def _name(self) -> str:
         name = self._draw(NAMES)
         while name in self._names:
-            name += self._chosen("_", "1", "'")
+            name += self._chosen("1", "'")
         return name
 
     def _shape(self, most: int | None = None) -> tuple[int, ...]:
@@ -283,7 +283,7 @@ class _Procedure:
 
     def _statement(self, depth: int, top: bool) -> list[Node]:
         kinds = ["store", "store", "pair", "declare", "assign", "call"]
-        kinds += ["buffer"] * 4 * top + ["for", "for", "lanes"] * (depth > 0)
+        kinds += ["buffer"] * 4 * top + ["for", "for", "lanes"] * (depth > 0) + ["call"] * 4 * bool(self._module.procs)
         kind = self._chosen(*kinds)
         if kind == "for":
             return [self._for(depth)]
