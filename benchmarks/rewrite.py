@@ -122,7 +122,7 @@ def xdsl(count: int) -> Seconds:
             if isinstance(op, arith.AddiOp):
                 owner = op.rhs.owner
                 if isinstance(owner, arith.ConstantOp) and owner.value.value.data == 0:
-                    rewriter.replace_matched_op([], [op.lhs])
+                    rewriter.replace(op, [], [op.lhs])
 
     def module(amounts: Sequence[int]) -> Any:
         constants = [arith.ConstantOp.from_int_and_width(amount, builtin.i64) for amount in amounts]

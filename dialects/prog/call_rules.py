@@ -9,6 +9,7 @@ from scaly_ir.dialects.prog import ops
 from scaly_ir.dialects.prog.build import body_of, params_of
 from scaly_ir.dialects.prog.context import Context, buffer_size, symbol_name, value_name, whole
 from scaly_ir.dialects.prog.place_rules import index_faults
+from scaly_ir.dialects.prog.scalar_rules import on
 from scaly_ir.graph import Node
 from scaly_ir.spec import Fault, Faults, Rule
 from scaly_ir.text.locations import Place
@@ -293,7 +294,7 @@ def _needed_by_callees(proc: Node, context: Context) -> int | None:
     return needed
 
 
-_CALL: Final = frozenset({ops.CALL})
+_CALL: Final = on(ops.CALL)
 
 CALL_RULES: Final = (
     Rule("known-callee", known_callee, _CALL, context=True),
@@ -308,6 +309,6 @@ CALL_RULES: Final = (
     Rule("call-output-writable", call_output_writable, _CALL, context=True),
     Rule("call-overlap", call_overlap, _CALL, context=True),
     Rule("sz-consistent", call_sizes, _CALL, context=True),
-    Rule("unique-procedures", unique_procedures, frozenset({ops.PROC}), context=True),
-    Rule("sz-consistent", proc_sizes, frozenset({ops.PROC}), context=True),
+    Rule("unique-procedures", unique_procedures, on(ops.PROC), context=True),
+    Rule("sz-consistent", proc_sizes, on(ops.PROC), context=True),
 )

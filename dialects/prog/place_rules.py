@@ -11,6 +11,7 @@ from typing import Any, Final
 from scaly_ir.dialects.prog import ops
 from scaly_ir.dialects.prog.affine import affine
 from scaly_ir.dialects.prog.context import Context, Declaration, Storage, buffer_size, symbol_name, value_name, whole
+from scaly_ir.dialects.prog.scalar_rules import on
 from scaly_ir.graph import Node
 from scaly_ir.spec import Fault, Faults, Rule, shown_value
 from scaly_ir.types import FLOAT64, INT64
@@ -312,27 +313,23 @@ def _no_lane_parent(outer: Node) -> str:
     return "" if len(outer.args) == 2 else f"has {len(outer.args) - 1} statements"
 
 
-def _on(*of: Any) -> frozenset[Any]:
-    return frozenset(of)
-
-
 PLACE_RULES: Final = (
-    Rule("in-scope", in_scope, _on(ops.VAR, ops.VIEW), context=True),
-    Rule("name-kind", name_kind, _on(ops.VAR, ops.VIEW), context=True),
-    Rule("var-dtype", var_dtype, _on(ops.VAR), context=True),
-    Rule("view-dtype", view_dtype, _on(ops.VIEW), context=True),
-    Rule("index-static-bounds", index_static_bounds, _on(ops.VIEW), context=True),
-    Rule("pair-bounds", pair_bounds, _on(ops.STORE_PAIR), context=True),
-    Rule("store-dtype", store_dtype, _on(ops.STORE), context=True, fragments=True),
-    Rule("store-readonly", store_readonly, _on(ops.STORE, ops.STORE_PAIR, ops.ASSIGN), context=True),
-    Rule("name-kind", assign_kind, _on(ops.ASSIGN), context=True),
-    Rule("var-dtype", assign_target, _on(ops.ASSIGN), context=True),
-    Rule("uninitialized-scalar", uninitialized_scalar, _on(ops.ASSIGN), context=True),
-    Rule("unique-names", unique_names, _on(ops.BUFFER, ops.ASSIGN, ops.RANGE), context=True),
-    Rule("decl-at-top", decl_at_top, _on(ops.BUFFER), context=True),
-    Rule("buffer-init", global_space, _on(ops.BUFFER), context=True, fragments=True),
-    Rule("alias-target", alias_target, _on(ops.BUFFER), context=True),
-    Rule("alias-bounds", alias_bounds, _on(ops.BUFFER), context=True),
-    Rule("workspace-bounds", workspace_bounds, _on(ops.BUFFER), context=True),
-    Rule("lane-loop", lane_loop, _on(ops.FOR), context=True, fragments=True),
+    Rule("in-scope", in_scope, on(ops.VAR, ops.VIEW), context=True),
+    Rule("name-kind", name_kind, on(ops.VAR, ops.VIEW), context=True),
+    Rule("var-dtype", var_dtype, on(ops.VAR), context=True),
+    Rule("view-dtype", view_dtype, on(ops.VIEW), context=True),
+    Rule("index-static-bounds", index_static_bounds, on(ops.VIEW), context=True),
+    Rule("pair-bounds", pair_bounds, on(ops.STORE_PAIR), context=True),
+    Rule("store-dtype", store_dtype, on(ops.STORE), context=True, fragments=True),
+    Rule("store-readonly", store_readonly, on(ops.STORE, ops.STORE_PAIR, ops.ASSIGN), context=True),
+    Rule("name-kind", assign_kind, on(ops.ASSIGN), context=True),
+    Rule("var-dtype", assign_target, on(ops.ASSIGN), context=True),
+    Rule("uninitialized-scalar", uninitialized_scalar, on(ops.ASSIGN), context=True),
+    Rule("unique-names", unique_names, on(ops.BUFFER, ops.ASSIGN, ops.RANGE), context=True),
+    Rule("decl-at-top", decl_at_top, on(ops.BUFFER), context=True),
+    Rule("buffer-init", global_space, on(ops.BUFFER), context=True, fragments=True),
+    Rule("alias-target", alias_target, on(ops.BUFFER), context=True),
+    Rule("alias-bounds", alias_bounds, on(ops.BUFFER), context=True),
+    Rule("workspace-bounds", workspace_bounds, on(ops.BUFFER), context=True),
+    Rule("lane-loop", lane_loop, on(ops.FOR), context=True, fragments=True),
 )

@@ -1,30 +1,33 @@
 """What must hold for a `prog` node on its own: the rules of program specification 3.1, one function each.
 
-A function yields what is wrong in words; scopes, declarations and loops are the business of `place_rules.py`.
+A function yields what is wrong in words. Those of scalars and places are in `scalar_rules.py`; scopes, declarations and
+loops are the business of `place_rules.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Final
 
 from scaly_ir.attributes import AttrValue, Word
 from scaly_ir.dialects.prog import ops
 from scaly_ir.dialects.prog.context import buffer_size, value_name, whole
+from scaly_ir.dialects.prog.scalar_rules import (
+    DTYPE_SET,
+    NO_OPERANDS,
+    SCALAR_RULES,
+    holds,
+    is_scalar,
+    on,
+    types_of,
+)
 from scaly_ir.graph import Node
 from scaly_ir.op import Op
 from scaly_ir.op_rules import registered_rules
 from scaly_ir.spec import NO_FAULTS, Fault, Faults, Rule, attribute_faults, shown_value
 from scaly_ir.text.diagnostics import did_you_mean
-from scaly_ir.text.spelling import float_bits, round_float
-from scaly_ir.types import BOOL, DTYPES, FLOAT64, INT64, DType, int_range
-
-_DTYPE_SET: Final = frozenset(map(id, DTYPES))
-
-
-def _is_scalar(node: Node) -> bool:
-    return ops.is_scalar(node.op)
+from scaly_ir.types import FLOAT64, INT64, int_range
 
 
 def attrs_match_op(node: Node) -> Faults:
@@ -84,64 +87,12 @@ def dtype_is_dtype(node: Node) -> Faults:
     dtype = node.type
     if node.op in _WITHOUT_RESULT:
         return () if dtype is None else (f"node dtype is {dtype}, but '{node.op.name}' has no result",)
-    if id(dtype) in _DTYPE_SET:
+    if id(dtype) in DTYPE_SET:
         return () if node.op is not ops.RANGE or dtype is INT64 else (f"node dtype is {dtype}, expected int64",)
     return (f"node dtype is {'missing' if dtype is None else dtype}, not one of the five dtypes",)
 
 
 _WITHOUT_RESULT: Final = frozenset({op for op, row in ops.ROWS.items() if row.typed == "none"})
-
-
-def const_int_value(node: Node) -> Faults:
-    """An integer constant has an int value and an integer or boolean type."""
-    if type(node.attrs.get("value")) is not int:
-        yield "integer constant lacks an int value"
-    if node.type is not BOOL and not (id(node.type) in _DTYPE_SET and node.type.is_int):
-        yield f"integer constant has dtype {node.type} which is neither integer nor bool"
-    if node.args:
-        yield _NO_OPERANDS.format(len(node.args))
-
-
-_NO_OPERANDS: Final = "takes no operands, got {}"
-
-
-def const_float_value(node: Node) -> Faults:
-    """A float constant has a float value and a floating type, which can hold it."""
-    value = node.attrs.get("value")
-    floating = id(node.type) in _DTYPE_SET and node.type.is_float
-    if not floating:
-        yield f"float constant has non-floating dtype {node.type}"
-    if type(value) is not float:
-        yield "float constant lacks a value"
-    elif floating and not _holds(node.type, value):
-        yield f"value {shown_value(value)} is not a {node.type}"
-    if node.args:
-        yield _NO_OPERANDS.format(len(node.args))
-
-
-def _holds(dtype: DType, value: float) -> bool:
-    """Tell whether a floating type can hold a value, to the bit."""
-    return dtype is FLOAT64 or float_bits(round_float(value, dtype)) == float_bits(value)
-
-
-def const_range(node: Node) -> Faults:
-    """An integer constant fits its type."""
-    value = node.attrs.get("value")
-    if (
-        type(value) is int
-        and id(node.type) in _DTYPE_SET
-        and not node.type.is_float
-        and value not in int_range(node.type)
-    ):
-        yield f"value {shown_value(value)} does not fit {node.type}"
-
-
-def var_name(node: Node) -> Faults:
-    """A variable has a name."""
-    name = node.attrs.get("name")
-    if node.args:
-        return (_NO_OPERANDS.format(len(node.args)),)
-    return () if type(name) is str and name else ("variable lacks a name",)
 
 
 def buffer_attrs(node: Node) -> Faults:
@@ -151,7 +102,7 @@ def buffer_attrs(node: Node) -> Faults:
         if key not in attrs:
             yield f"lacks attribute {key}"
     if node.args:
-        yield _NO_OPERANDS.format(len(node.args))
+        yield NO_OPERANDS.format(len(node.args))
     shape, space, device = attrs.get("shape", ()), attrs.get("address_space", _GLOBAL), attrs.get("device", _HOST)
     if type(shape) is tuple and not all([type(extent) is int and extent >= 0 for extent in shape]):
         yield Fault("a shape holds integers of at least 0", part="shape")
@@ -187,7 +138,7 @@ def buffer_init(node: Node) -> Faults:
 def buffer_values(node: Node) -> Faults:
     """A table has as many values as its shape needs, each of the element type."""
     values, needed, dtype = node.attrs.get("values"), buffer_size(node), node.type
-    if type(values) is not tuple or needed is None or id(dtype) not in _DTYPE_SET:
+    if type(values) is not tuple or needed is None or id(dtype) not in DTYPE_SET:
         return
     if len(values) != needed:
         yield Fault(f"table has {len(values)} values, shape needs {needed}", part="values")
@@ -199,7 +150,7 @@ def buffer_values(node: Node) -> Faults:
         allowed = int_range(dtype)
         wrong = (value for value in values if value not in allowed)
     elif dtype is not FLOAT64:
-        wrong = (value for value in values if not _holds(dtype, value))
+        wrong = (value for value in values if not holds(dtype, value))
     for value in islice(wrong, 1):
         yield Fault(f"value {shown_value(value)} is not a {dtype}", part="values")
 
@@ -210,135 +161,10 @@ def table_elided(node: Node) -> Faults:
         yield Fault("this constant was elided when it was printed", part="elided")
 
 
-def view_scalar_args(node: Node) -> Faults:
-    """A view has a buffer's name and one scalar index."""
-    name, args = node.attrs.get("buffer"), node.args
-    if type(name) is str and name and len(args) == 1 and _is_scalar(args[0]):
-        return ()
-    faults = [] if type(name) is str and name else ["no buffer name"]
-    if len(args) != 1:
-        faults.append(f"expected exactly one flat index, got {len(args)}")
-    elif not _is_scalar(args[0]):
-        faults.append(f"index '{args[0].op.name}' is not a scalar")
-    return faults
-
-
-def index_dtype(node: Node) -> Faults:
-    """An index is int64."""
-    index = node.args[0] if node.args else node
-    if index.type is INT64 or index is node or not _is_scalar(index):
-        return ()
-    return (Fault(f"index has dtype {index.type}, expected int64", part=0),)
-
-
-def load_takes_view(node: Node) -> Faults:
-    """A load has one view and its type."""
-    if len(node.args) != 1 or node.args[0].op is not ops.VIEW:
-        return ("load needs exactly one view",)
-    if node.args[0].type is not node.type:
-        return (f"load has dtype {node.type}, its view {node.args[0].type}",)
-    return ()
-
-
-def _operand_count(node: Node) -> Iterator[str]:
-    count = len(node.op.args_info)
-    if len(node.args) != count:
-        yield f"{count} operand{'s' if count != 1 else ''} needed, got {len(node.args)}"
-    for arg in node.args:
-        if not _is_scalar(arg):
-            yield f"operand '{arg.op.name}' is not a scalar"
-
-
-def _types(nodes: Iterable[Node]) -> str:
-    return ", ".join([str(node.type) for node in nodes])
-
-
-def arith_types(node: Node) -> Faults:
-    """Arithmetic has operands and result of one type that the operator accepts."""
-    dtype, args, op = node.type, node.args, node.op
-    fits = len(args) == len(op.args_info)
-    for arg in args:
-        if arg.type is not dtype or arg.op in _TYPED_STATEMENTS:
-            fits = False
-    if fits and id(dtype) in _DTYPE_SET and dtype.kind in op.get_attr("TOperandKinds"):
-        return ()
-    return _arith_faults(node)
-
-
-_TYPED_STATEMENTS: Final = frozenset({op for op, row in ops.ROWS.items() if row.typed != "none"}) - ops.SCALAR_LEAVES
-"""What has an element type and is no scalar all the same."""
-
-
-def _arith_faults(node: Node) -> Iterator[str]:
-    dtype, args = node.type, node.args
-    yield from _operand_count(node)
-    if any([arg.type is not dtype for arg in args]):
-        yield f"operands {_types(args)} and result {dtype} differ"
-    if id(dtype) in _DTYPE_SET and dtype.kind not in node.op.get_attr("TOperandKinds") and not _integers_only(node.op):
-        yield f"op {node.op.mnemonic} does not accept {dtype}"
-
-
-def _integers_only(op: Op) -> bool:
-    return bool(op.get_attr("TOperandKinds") == frozenset({"int"}))
-
-
-def int_division_types(node: Node) -> Faults:
-    """Integer divisions take integers."""
-    if id(node.type) in _DTYPE_SET and not node.type.is_int:
-        yield f"integer operands required, got {node.type}"
-
-
-def compare_types(node: Node) -> Faults:
-    """A comparison takes two operands of one type and gives bool."""
-    if len(node.args) != 2 or node.args[0].type is not node.args[1].type or not all(map(_is_scalar, node.args)):
-        yield f"two operands of one dtype needed, got {_types(node.args) or 'none'}"
-    if node.type is not BOOL:
-        yield f"result must be bool, got {node.type}"
-
-
-def logical_types(node: Node) -> Faults:
-    """Logic takes and gives bool."""
-    yield from _operand_count(node)
-    wrong = [position for position, arg in enumerate(node.args) if arg.type is not BOOL]
-    if wrong or node.type is not BOOL:
-        reason = f"bool operands and result needed, got {_types(node.args) or 'none'} and {node.type}"
-        yield Fault(reason, part=wrong[0] if wrong else "")
-
-
-def isfinite_types(node: Node) -> Faults:
-    """The test for finite values takes one float and gives bool."""
-    fits = len(node.args) == 1 and _is_scalar(node.args[0]) and id(node.args[0].type) in _DTYPE_SET
-    if not fits or not node.args[0].type.is_float or node.type is not BOOL:
-        yield f"one floating operand and a bool result needed, got {_types(node.args) or 'none'} and {node.type}"
-
-
-def select_types(node: Node) -> Faults:
-    """A choice has a bool condition and two branches of the result's type."""
-    if len(node.args) != 3:
-        yield f"three operands needed, got {len(node.args)}"
-        return
-    yield from _operand_count(node)
-    condition, first, second = node.args
-    if condition.type is not BOOL:
-        yield Fault(f"condition is {condition.type}, not bool", part=0)
-    if first.type is not second.type:
-        yield f"branch dtypes {first.type} and {second.type} differ"
-    elif first.type is not node.type:
-        yield f"branch dtypes {first.type} and result {node.type} differ"
-
-
-def cast_types(node: Node) -> Faults:
-    """A conversion has one operand and does not give bool."""
-    if len(node.args) != 1 or not _is_scalar(node.args[0]):
-        yield f"one operand needed, got {len(node.args)}"
-    if node.type is BOOL:
-        yield "cast to bool must be written as a comparison: prog.ne(x, 0)"
-
-
 def store_attrs(node: Node) -> Faults:
     """A store has a view and a scalar value of its type."""
     args = node.args
-    if len(args) != 2 or args[0].op is not ops.VIEW or not _is_scalar(args[1]):
+    if len(args) != 2 or args[0].op is not ops.VIEW or not is_scalar(args[1]):
         return (f"needs a view and a scalar value, got {_names(node)}",)
     if args[1].type is not node.type:
         return (f"value has dtype {args[1].type}, the store says {node.type}",)
@@ -352,10 +178,10 @@ def _names(node: Node) -> str:
 def store_pair_attrs(node: Node) -> Faults:
     """A store of a pair has a view and two scalars, all float64."""
     shape = [arg.op is ops.VIEW for arg in node.args] == [True, False, False]
-    if not shape or not all(map(_is_scalar, node.args[1:])):
+    if not shape or not all(map(is_scalar, node.args[1:])):
         yield f"needs a view and two scalars, got {_names(node)}"
     elif any([part.type is not FLOAT64 for part in (*node.args, node)]):
-        yield f"target and values must be float64, got {_types(node.args)}"
+        yield f"target and values must be float64, got {types_of(node.args)}"
 
 
 def assign_attrs(node: Node) -> Faults:
@@ -367,7 +193,7 @@ def assign_attrs(node: Node) -> Faults:
         and attrs["target"]
         and declared
         and len(args) == 1
-        and _is_scalar(args[0])
+        and is_scalar(args[0])
         and args[0].type is node.type
     ):
         return ()
@@ -377,7 +203,7 @@ def assign_attrs(node: Node) -> Faults:
 def _assign_faults(node: Node) -> Iterator[str | Fault]:
     if type(node.attrs.get("target")) is not str or not node.attrs["target"]:
         yield Fault("no target name", part="target")
-    if len(node.args) != 1 or not _is_scalar(node.args[0]):
+    if len(node.args) != 1 or not is_scalar(node.args[0]):
         yield f"needs one scalar value, got {_names(node)}"
     elif node.args[0].type is not node.type:
         yield f"value has dtype {node.args[0].type}, the assignment says {node.type}"
@@ -399,14 +225,14 @@ def range_attrs(node: Node) -> Faults:
         yield Fault(f"kind {shown_value(kind)} is unknown{hint}", part="kind")
     if type(node.attrs.get("name")) is not str or not node.attrs["name"]:
         yield Fault("no name", part="name")
-    if len(node.args) != 3 or not all(map(_is_scalar, node.args)):
+    if len(node.args) != 3 or not all(map(is_scalar, node.args)):
         yield f"needs start, stop and step scalars, got {_names(node)}"
 
 
 def range_dtype(node: Node) -> Faults:
     """The bounds of a range are int64."""
     for position, (word, bound) in enumerate(zip(("start", "stop", "step"), node.args, strict=False)):
-        if bound.type is not INT64 and _is_scalar(bound):
+        if bound.type is not INT64 and is_scalar(bound):
             yield Fault(f"bound {word} has dtype {bound.type}, expected int64", part=position)
 
 
@@ -479,46 +305,24 @@ def program_procs(node: Node) -> Faults:
         yield f"attribute 'proc_count' is {shown_value(node.attrs.get('proc_count'))}, expected {len(node.args)}"
 
 
-def _typed(*typings: str) -> Callable[[Op], bool]:
-    """Return the test for the forms of shared scalar operators with these type rules, of those to come as well."""
-    return lambda op: ops.typing_of(op) in typings
-
-
-def _only(op: Op) -> frozenset[Op]:
-    return frozenset({op})
-
-
 NODE_RULES: Final = (
     Rule("attrs-match-op", attrs_match_op),
     Rule("dtype-is-DType", dtype_is_dtype),
-    Rule("const-int-value", const_int_value, _only(ops.CONST_INT)),
-    Rule("const-float-value", const_float_value, _only(ops.CONST_FLOAT)),
-    Rule("const-range", const_range, _only(ops.CONST_INT)),
-    Rule("var-name", var_name, _only(ops.VAR)),
-    Rule("buffer-attrs", buffer_attrs, _only(ops.BUFFER)),
-    Rule("buffer-init", buffer_init, _only(ops.BUFFER)),
-    Rule("buffer-values", buffer_values, _only(ops.BUFFER)),
-    Rule("table-elided", table_elided, _only(ops.BUFFER)),
-    Rule("view-scalar-args", view_scalar_args, _only(ops.VIEW)),
-    Rule("index-dtype", index_dtype, _only(ops.VIEW)),
-    Rule("load-takes-view", load_takes_view, _only(ops.LOAD)),
-    Rule("arith-types", arith_types, _typed("arith")),
-    Rule("int-division-types", int_division_types, lambda op: ops.is_shared(op) and _integers_only(op)),
-    Rule("compare-types", compare_types, _typed("compare")),
-    Rule("logical-types", logical_types, _typed("logic")),
-    Rule("isfinite-types", isfinite_types, _typed("test")),
-    Rule("select-types", select_types, _typed("select")),
-    Rule("cast-types", cast_types, _typed("cast")),
-    Rule("store-attrs", store_attrs, _only(ops.STORE)),
-    Rule("store-pair-attrs", store_pair_attrs, _only(ops.STORE_PAIR)),
-    Rule("assign-attrs", assign_attrs, _only(ops.ASSIGN)),
-    Rule("range-attrs", range_attrs, _only(ops.RANGE)),
-    Rule("range-dtype", range_dtype, _only(ops.RANGE)),
-    Rule("range-step", range_step, _only(ops.RANGE)),
-    Rule("for-body", for_body, frozenset({ops.FOR, ops.BLOCK})),
-    Rule("call-attrs", call_attrs, _only(ops.CALL)),
-    Rule("proc-params", proc_params, _only(ops.PROC)),
-    Rule("program-procs", program_procs, _only(ops.PROGRAM)),
+    *SCALAR_RULES,
+    Rule("buffer-attrs", buffer_attrs, on(ops.BUFFER)),
+    Rule("buffer-init", buffer_init, on(ops.BUFFER)),
+    Rule("buffer-values", buffer_values, on(ops.BUFFER)),
+    Rule("table-elided", table_elided, on(ops.BUFFER)),
+    Rule("store-attrs", store_attrs, on(ops.STORE)),
+    Rule("store-pair-attrs", store_pair_attrs, on(ops.STORE_PAIR)),
+    Rule("assign-attrs", assign_attrs, on(ops.ASSIGN)),
+    Rule("range-attrs", range_attrs, on(ops.RANGE)),
+    Rule("range-dtype", range_dtype, on(ops.RANGE)),
+    Rule("range-step", range_step, on(ops.RANGE)),
+    Rule("for-body", for_body, on(ops.FOR, ops.BLOCK)),
+    Rule("call-attrs", call_attrs, on(ops.CALL)),
+    Rule("proc-params", proc_params, on(ops.PROC)),
+    Rule("program-procs", program_procs, on(ops.PROGRAM)),
 )
 """Every rule of single nodes but those of registered operators, in the order they are checked."""
 

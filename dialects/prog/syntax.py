@@ -6,7 +6,6 @@ It reads everything the language allows and is the source of every diagnostic ab
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from lark import Token
@@ -14,12 +13,12 @@ from lark import Token
 from scaly_ir.attributes import Attrs, AttrValue
 from scaly_ir.dialects.prog import ops
 from scaly_ir.dialects.prog.assembler import Assembler, Item, Literal, Place, word_or_constant
+from scaly_ir.dialects.prog.language import LANGUAGE, OPERATORS
 from scaly_ir.graph import Node
 from scaly_ir.op import Op
-from scaly_ir.prim import SCALAR_OPS
 from scaly_ir.text.diagnostics import Diagnostic
 from scaly_ir.text.lalr import Driver
-from scaly_ir.text.language import Language, Piece, Sentence
+from scaly_ir.text.language import Piece
 from scaly_ir.text.locations import Part
 from scaly_ir.text.mistakes import unknown_scalar
 from scaly_ir.text.source import Source
@@ -32,83 +31,7 @@ from scaly_ir.text.spelling import (
     read_whole,
     spell_name,
 )
-from scaly_ir.types import DTYPES, FLOAT64, INT64, DType, MemRefType
-
-_OPERATORS: Final = {f"prog.{name}": ops.OPERATORS[f"prog.{name}"] for name in SCALAR_OPS if name != "cast"}
-"""The scalar operators that the grammar knows; those that are registered later are read as other names are."""
-
-_KEYWORDS: Final = {
-    "prog.module": "MODULE",
-    "prog.proc": "PROC",
-    "prog.for": "FOR",
-    "prog.buffer": "BUFFER",
-    "prog.alias": "ALIAS",
-    "prog.workspace": "WORKSPACE",
-    "prog.store": "STORE",
-    "prog.store_pair": "STORE_PAIR",
-    "prog.assign": "ASSIGN",
-    "prog.call": "CALL",
-    "prog.load": "LOAD",
-    "prog.cast": "CAST",
-    "prog.const": "CONST",
-    "to": "TO",
-    "step": "STEP",
-    "offset": "OFFSET",
-    "dense": "DENSE",
-    "elided": "ELIDED",
-}
-
-_STATEMENT: Final = frozenset({"FOR", "STORE", "STORE_PAIR", "CALL", "VALUE"})
-_SCALAR: Final = frozenset({"INT", "FLOAT", "VALUE", "LOAD", "OPERATOR", "CAST", "CONST", "NAME", "LPAR"})
-
-LANGUAGE: Final = Language(
-    name="prog",
-    grammar=Path(__file__).with_name("assembly.lark"),
-    keywords=_KEYWORDS,
-    operators=tuple(_OPERATORS),
-    dtypes=tuple([str(dtype) for dtype in DTYPES]),
-    starters=frozenset({"MODULE", "PROC", "FOR", "STORE", "STORE_PAIR", "CALL"}),
-    scalars=_SCALAR,
-    outer=frozenset({"MODULE", "PROC"}),
-    binders=frozenset({"prog.for"}),
-    stubs={
-        "MODULE": [("MODULE", "prog.module"), ("LBRACE", "{")],
-        "PROC": [("PROC", "prog.proc"), ("SYMBOL", "@-"), ("LPAR", "("), ("RPAR", ")"), ("LBRACE", "{")],
-        "FOR": [
-            *(("FOR", "prog.for"), ("VALUE", "%-"), ("EQUAL", "="), ("INT", "0"), ("TO", "to"), ("INT", "0")),
-            *(("STEP", "step"), ("INT", "1"), ("LATTRS", "{"), ("WORD", "kind"), ("EQUAL", "=")),
-            *(("WORD", "serial"), ("RBRACE", "}"), ("LBRACE", "{")),
-        ],
-    },
-    groups=[
-        (_STATEMENT, "a statement"),
-        (frozenset({"ALIAS", "WORKSPACE", "DENSE"}), "'prog.alias', 'prog.workspace' or 'dense'"),
-    ],
-    sentences=[
-        Sentence(
-            "LATTRS", frozenset({"LBRACE"}), "expected attributes such as '{{kind=serial}}' before the body", True
-        ),
-        Sentence("EQUAL", frozenset({"ALIAS", "WORKSPACE", "DENSE"}), "expected '=' before '{found}'"),
-        Sentence("COLON", frozenset({"MEMREF", "DTYPE"}), "expected ':' before '{found}'"),
-        Sentence("DTYPE", frozenset({"MEMREF"}), "expected a dtype such as 'float64', found '{found}'"),
-        Sentence(
-            "LSQB", frozenset({"COLON", "COMMA"}), "expected an index in brackets after '{before}', found '{found}'"
-        ),
-        Sentence("ASSIGN", frozenset({"CALL"}), "'prog.call' gives no value; what it writes are its last arguments"),
-        Sentence("ASSIGN", _SCALAR - {"NAME"}, "expected 'prog.assign' before '{found}'"),
-    ],
-    hints={
-        "gt": "write 'prog.lt' with its operands swapped",
-        "ge": "write 'prog.le' with its operands swapped",
-        "min": "write 'prog.minimum'",
-        "max": "write 'prog.maximum'",
-        "fabs": "write 'prog.abs'",
-        "true": "a bool is written 0 or 1",
-        "false": "a bool is written 0 or 1",
-        "True": "a bool is written 0 or 1",
-        "False": "a bool is written 0 or 1",
-    },
-)
+from scaly_ir.types import FLOAT64, INT64, DType, MemRefType
 
 _Range = tuple[int, int]
 
@@ -289,7 +212,7 @@ class _Actions:
         return self.assembler.load(parts[1].value, at)
 
     def apply(self, parts: list[Any], at: _Range) -> Item:
-        item = self.assembler.apply(_OPERATORS[parts[0]], [part.value for part in parts[1:]], at)
+        item = self.assembler.apply(OPERATORS[parts[0]], [part.value for part in parts[1:]], at)
         self._mark_operands(item, parts[1:])
         return item
 

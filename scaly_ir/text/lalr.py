@@ -18,7 +18,8 @@ from lark.parsers.lalr_interactive_parser import InteractiveParser
 
 from scaly_ir.text.diagnostics import Diagnostic, closest, error, note
 from scaly_ir.text.language import ATTRIBUTE_KEY, ATTRIBUTES, PUNCTUATION, Language, build_parser
-from scaly_ir.text.mistakes import Situation, explain
+from scaly_ir.text.mistakes import explain
+from scaly_ir.text.situation import Situation
 from scaly_ir.text.source import Source, Span
 from scaly_ir.text.terminals import Lexeme, scan
 

@@ -7,74 +7,15 @@ have a sentence of their own; for the rest it is what was expected and what was 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 from scaly_ir.text.diagnostics import Diagnostic, did_you_mean, error, note
-from scaly_ir.text.language import ATTRIBUTE_KEY, ATTRIBUTE_VALUE, ATTRIBUTES, PUNCTUATION, Language
-from scaly_ir.text.source import Source, Span
+from scaly_ir.text.language import ATTRIBUTES, Language
+from scaly_ir.text.situation import WORDS, Situation, alternatives, one_of, shown
+from scaly_ir.text.source import Span
 from scaly_ir.text.terminals import Lexeme
 
-_WORDS: Final[dict[str, str]] = {
-    **{terminal: f"'{text}'" for text, terminal in PUNCTUATION.items()},
-    ATTRIBUTES: "attributes such as '{key=value}'",
-    "VALUE": "a name such as '%x'",
-    "SYMBOL": "a name such as '@f'",
-    "MEMREF": "a type such as 'memref<8xfloat64>'",
-    "STRING": "a string",
-    "FLOAT": "a number",
-    "INT": "an integer",
-    "NAME": "an operation",
-    "WORD": "a word",
-    "DTYPE": "a dtype such as 'float64'",
-    "$END": "the end of the file",
-}
-_ORDER: Final = ("COMMA", "RPAR", "RSQB", "MORETHAN", "RBRACE")
-"""What is named first among the things expected."""
 _CLOSERS: Final = {"LPAR": "RPAR", "LSQB": "RSQB", "LESSTHAN": "MORETHAN", "LBRACE": "RBRACE", ATTRIBUTES: "RBRACE"}
-_MOST: Final = 5
-"""As many alternatives are listed."""
-
-
-class Situation(NamedTuple):
-    """Where the parser stands when it meets something unexpected."""
-
-    language: Language
-    source: Source
-    lexemes: Sequence[Lexeme]
-    at: int
-    """The number of the lexeme that was not expected."""
-    kind: str
-    """The terminal that it stands for."""
-    accepted: frozenset[str]
-    """The terminals that would have fitted."""
-    context: str
-    """What is being parsed, as " while parsing ...", or nothing between statements."""
-    opener: tuple[str, int, int] | None
-    """The innermost open bracket: its terminal and range."""
-    blocks: Sequence[int]
-    """The numbers of the lexemes that opened the bodies around."""
-    closed: int | None
-    """The number of the brace that ended a body last."""
-
-    @property
-    def found(self) -> Lexeme:
-        """The lexeme that was not expected."""
-        return self.lexemes[self.at]
-
-    @property
-    def before(self) -> Lexeme | None:
-        """The lexeme before it."""
-        return self.lexemes[self.at - 1] if self.at else None
-
-    @property
-    def between(self) -> bool:
-        """Whether a statement could have begun here."""
-        return not self.language.starters.isdisjoint(self.accepted)
-
-    def begins_line(self) -> bool:
-        """Tell whether the lexeme is the first one on its line."""
-        return self.before is None or "\n" in self.source.text[self.before.end : self.found.start]
 
 
 class Mistake(NamedTuple):
@@ -159,7 +100,7 @@ def _block(situation: Situation) -> Mistake | None:
     """Recognise a closing brace that is missing, or one too many."""
     kind, accepted = situation.kind, situation.accepted
     if accepted == {"$END"}:
-        return Mistake(f"expected the end of the file, found {_shown(situation.found)}; {_FORMS}")
+        return Mistake(f"expected the end of the file, found {shown(situation.found)}; {_FORMS}")
     if not situation.between:
         return None
     if kind == "RBRACE" and not situation.blocks:
@@ -172,7 +113,7 @@ def _block(situation: Situation) -> Mistake | None:
     place = None
     if kind == "$END" and situation.before is not None:
         place = (situation.before.end, situation.before.end)
-    return Mistake(f"expected '}}', found {_shown(situation.found)}", place, notes)
+    return Mistake(f"expected '}}', found {shown(situation.found)}", place, notes)
 
 
 def _head(situation: Situation, opened: int) -> str:
@@ -252,13 +193,13 @@ def _type(situation: Situation) -> Mistake | None:
             return Mistake(
                 f"malformed type '{text}'; write it as in 'memref<2x4xfloat64, private>'", (found.start, end)
             )
-        return Mistake(f"expected {_WORDS['MEMREF']}, found {_shown(found, text)}", (found.start, end))
+        return Mistake(f"expected {WORDS['MEMREF']}, found {shown(found, text)}", (found.start, end))
     if accepted != {"DTYPE"}:
         return None
     if found.kind not in ("WORD", "NAME"):
         return None
     dtypes = situation.language.dtypes
-    hint = did_you_mean(found.text, dtypes) or f"; expected {_one_of(dtypes)}"
+    hint = did_you_mean(found.text, dtypes) or f"; expected {one_of(dtypes)}"
     return Mistake(f"unknown dtype '{found.text}'{hint}")
 
 
@@ -353,8 +294,8 @@ def _expected(situation: Situation) -> Mistake:
     ends = ends or (found.kind == "VALUE" and situation.lexemes[situation.at + 1].text == "=")
     cut_off = not situation.between and before is not None and ends and situation.begins_line()
     place = (before.end, before.end) if before is not None and cut_off else None
-    shown = "the end of the line" if cut_off and found.kind != "END" else _shown(found)
-    message = f"expected {expected}{situation.context}, found {shown}{_near(situation)}"
+    what = "the end of the line" if cut_off and found.kind != "END" else shown(found)
+    message = f"expected {expected}{situation.context}, found {what}{_near(situation)}"
     return Mistake(message, place, _opened(situation) or _ended(situation))
 
 
@@ -392,42 +333,3 @@ def _ended(situation: Situation) -> tuple[Diagnostic, ...]:
         return ()
     brace = situation.lexemes[situation.closed]
     return (note("the body before it ends here", Span(situation.source, brace.start, brace.end)),)
-
-
-def _shown(lexeme: Lexeme, text: str = "") -> str:
-    if lexeme.kind == "END":
-        return "the end of the file"
-    text = text or lexeme.text
-    text = text if len(text) <= 40 else f"{text[:37]}..."
-    return text if lexeme.kind == "STRING" else f"'{text}'"
-
-
-def _one_of(words: Iterable[str]) -> str:
-    *others, last = words
-    return f"{', '.join(others)} or {last}" if others else last
-
-
-def alternatives(situation: Situation) -> str:
-    """Return what was expected, in words: whole groups by their name, the rest one by one."""
-    left = set(situation.accepted)
-    words = []
-    language = situation.language
-    groups = (
-        *language.groups,
-        (language.scalars, "a scalar"),
-        (ATTRIBUTE_VALUE, "an attribute value"),
-        (ATTRIBUTE_KEY, "an attribute name"),
-    )
-    for members, name in groups:
-        if members <= left:
-            words.append(name)
-            left -= members
-    if "FLOAT" in left:
-        left.discard("INT")
-    spelled = {terminal: word for word, terminal in language.keywords.items()}
-    first = [_WORDS[terminal] for terminal in _ORDER if terminal in left]
-    rest = sorted([_WORDS.get(terminal) or f"'{spelled[terminal]}'" for terminal in left.difference(_ORDER)])
-    words = [*first, *words, *rest]
-    if len(words) > _MOST:
-        words = [*words[: _MOST - 1], "something else that fits here"]
-    return _one_of(words)

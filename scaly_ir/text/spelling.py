@@ -45,7 +45,9 @@ def read_string(token: str) -> str:
     try:
         value = json.loads(token)
     except ValueError as error:
-        raise LiteralError("the string holds an escape that JSON does not know") from error
+        control = "control character" in str(error)
+        what = "a control character; write it as an escape" if control else "an escape that JSON does not know"
+        raise LiteralError(f"the string holds {what}") from error
     assert isinstance(value, str)
     return value
 

@@ -42,7 +42,8 @@ TERMINALS: Final[dict[str, str]] = {
 time), ``OTHER`` a character that begins no token and ``END`` the end of the text, which every cut finishes with.
 """
 
-_SKIP = r"(?:[ \t\n]++|//[^\n]*+)*+"
+# A carriage return ends a comment and is then refused: else a file of lines that end so would be one long comment.
+_SKIP = r"(?:[ \t\n]++|//[^\n\r]*+)*+"
 _cut = re.compile(f"{_SKIP}({'|'.join(TERMINALS.values())})").findall
 _scan = re.compile(f"{_SKIP}(?:{'|'.join([f'(?P<{name}>{regex})' for name, regex in TERMINALS.items()])})")
 

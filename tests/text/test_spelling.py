@@ -218,7 +218,13 @@ def test_names_are_quoted_where_they_must_be(name: str, spelled: str) -> None:
     assert read_name(spelled) == name
 
 
-@pytest.mark.parametrize("token", ['"\\q"', '"\\u12"', '"\t"', '"a\\"', '"', '"\\ud800\\u"'])
+@pytest.mark.parametrize("token", ['"\\q"', '"\\u12"', '"a\\"', '"', '"\\ud800\\u"'])
 def test_strings_with_a_bad_escape(token: str) -> None:
-    with pytest.raises(LiteralError, match="JSON"):
+    with pytest.raises(LiteralError, match="^the string holds an escape that JSON does not know$"):
         read_string(token)
+
+
+@pytest.mark.parametrize("character", ["\t", "\r", "\0", "\x1b"])
+def test_control_characters_in_strings_are_escaped(character: str) -> None:
+    with pytest.raises(LiteralError, match="^the string holds a control character; write it as an escape$"):
+        read_string(f'"a{character}"')

@@ -32,7 +32,7 @@ def test_only_space_and_comments_are_skipped(text: str) -> None:
     end = 0
     for lexeme in scan(text):
         assert text[lexeme.start : lexeme.end] == lexeme.text
-        assert re.fullmatch(r"(?:[ \t\n]|//[^\n]*(?=\n|\Z))*", text[end : lexeme.start])
+        assert re.fullmatch(r"(?:[ \t\n]|//[^\n\r]*(?=[\n\r]|\Z))*", text[end : lexeme.start])
         assert re.fullmatch(TERMINALS[lexeme.kind], lexeme.text) or lexeme.kind in ("FLOAT", "END")
         end = lexeme.end
     assert end == len(text)
@@ -71,6 +71,7 @@ def test_a_part_is_cut_as_if_it_stood_alone(text: str, start: int, length: int) 
         ("{}()[],:=<>", "PUNCTUATION " * 9 + "ANGLE ANGLE END"),
         ("\r\0é/", "OTHER OTHER OTHER OTHER END"),
         ("a//b\nc", "WORD WORD END"),
+        ("// a\rb", "OTHER WORD END"),
     ],
 )
 def test_kinds_of_tokens(text: str, kinds: str) -> None:

@@ -1,0 +1,87 @@
+"""The words of `prog` text: keywords, what statements and scalars begin with, and what to say of common mistakes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from scaly_ir.dialects.prog import ops
+from scaly_ir.prim import SCALAR_OPS
+from scaly_ir.text.language import Language, Sentence
+from scaly_ir.types import DTYPES
+
+OPERATORS: Final = {f"prog.{name}": ops.OPERATORS[f"prog.{name}"] for name in SCALAR_OPS if name != "cast"}
+"""The scalar operators that the grammar knows; those that are registered later are read as other names are."""
+
+_KEYWORDS: Final = {
+    "prog.module": "MODULE",
+    "prog.proc": "PROC",
+    "prog.for": "FOR",
+    "prog.buffer": "BUFFER",
+    "prog.alias": "ALIAS",
+    "prog.workspace": "WORKSPACE",
+    "prog.store": "STORE",
+    "prog.store_pair": "STORE_PAIR",
+    "prog.assign": "ASSIGN",
+    "prog.call": "CALL",
+    "prog.load": "LOAD",
+    "prog.cast": "CAST",
+    "prog.const": "CONST",
+    "to": "TO",
+    "step": "STEP",
+    "offset": "OFFSET",
+    "dense": "DENSE",
+    "elided": "ELIDED",
+}
+
+_STATEMENT: Final = frozenset({"FOR", "STORE", "STORE_PAIR", "CALL", "VALUE"})
+_SCALAR: Final = frozenset({"INT", "FLOAT", "VALUE", "LOAD", "OPERATOR", "CAST", "CONST", "NAME", "LPAR"})
+
+LANGUAGE: Final = Language(
+    name="prog",
+    grammar=Path(__file__).with_name("assembly.lark"),
+    keywords=_KEYWORDS,
+    operators=tuple(OPERATORS),
+    dtypes=tuple([str(dtype) for dtype in DTYPES]),
+    starters=frozenset({"MODULE", "PROC", "FOR", "STORE", "STORE_PAIR", "CALL"}),
+    scalars=_SCALAR,
+    outer=frozenset({"MODULE", "PROC"}),
+    binders=frozenset({"prog.for"}),
+    stubs={
+        "MODULE": [("MODULE", "prog.module"), ("LBRACE", "{")],
+        "PROC": [("PROC", "prog.proc"), ("SYMBOL", "@-"), ("LPAR", "("), ("RPAR", ")"), ("LBRACE", "{")],
+        "FOR": [
+            *(("FOR", "prog.for"), ("VALUE", "%-"), ("EQUAL", "="), ("INT", "0"), ("TO", "to"), ("INT", "0")),
+            *(("STEP", "step"), ("INT", "1"), ("LATTRS", "{"), ("WORD", "kind"), ("EQUAL", "=")),
+            *(("WORD", "serial"), ("RBRACE", "}"), ("LBRACE", "{")),
+        ],
+    },
+    groups=[
+        (_STATEMENT, "a statement"),
+        (frozenset({"ALIAS", "WORKSPACE", "DENSE"}), "'prog.alias', 'prog.workspace' or 'dense'"),
+    ],
+    sentences=[
+        Sentence(
+            "LATTRS", frozenset({"LBRACE"}), "expected attributes such as '{{kind=serial}}' before the body", True
+        ),
+        Sentence("EQUAL", frozenset({"ALIAS", "WORKSPACE", "DENSE"}), "expected '=' before '{found}'"),
+        Sentence("COLON", frozenset({"MEMREF", "DTYPE"}), "expected ':' before '{found}'"),
+        Sentence("DTYPE", frozenset({"MEMREF"}), "expected a dtype such as 'float64', found '{found}'"),
+        Sentence(
+            "LSQB", frozenset({"COLON", "COMMA"}), "expected an index in brackets after '{before}', found '{found}'"
+        ),
+        Sentence("ASSIGN", frozenset({"CALL"}), "'prog.call' gives no value; what it writes are its last arguments"),
+        Sentence("ASSIGN", _SCALAR - {"NAME"}, "expected 'prog.assign' before '{found}'"),
+    ],
+    hints={
+        "gt": "write 'prog.lt' with its operands swapped",
+        "ge": "write 'prog.le' with its operands swapped",
+        "min": "write 'prog.minimum'",
+        "max": "write 'prog.maximum'",
+        "fabs": "write 'prog.abs'",
+        "true": "a bool is written 0 or 1",
+        "false": "a bool is written 0 or 1",
+        "True": "a bool is written 0 or 1",
+        "False": "a bool is written 0 or 1",
+    },
+)
