@@ -17,6 +17,7 @@ from scaly_ir.op import Op
 from scaly_ir.signature import AttrSpec
 from scaly_ir.text.diagnostics import did_you_mean
 from scaly_ir.text.locations import Part, Place
+from scaly_ir.text.spelling import spell_name
 from scaly_ir.types import INT64, int_range
 from scaly_ir.undo import note_undo
 
@@ -181,7 +182,7 @@ def _attribute_faults(node: Node, specs: Mapping[str, AttrSpec]) -> Iterator[Fau
         spec = specs.get(key)
         if spec is None:
             hint = did_you_mean(key, [name for name, known in specs.items() if known.printed])
-            yield Fault(f"attribute '{key}' is unknown{hint}", part=key)
+            yield Fault(f"attribute '{spell_name(key)}' is unknown{hint}", part=key)
         elif not spec.fits(value) or (type(value) is int and value not in _INTEGERS):
             reason = f"attribute '{key}' is {shown_value(value)}, expected {spec.words}{_meant(value, spec)}"
             yield Fault(reason, part=key)

@@ -106,13 +106,11 @@ class MemRefType:
     A shape may hold zeros; ``()`` is a scalar.
     """
 
-    __slots__ = ("dtype", "shape", "size", "space")
+    __slots__ = ("dtype", "shape", "space")
 
     shape: tuple[int, ...]
     dtype: DType
     space: str
-    size: int
-    """Number of elements: the product of the shape."""
 
     def __new__(cls, shape: tuple[int, ...], dtype: DType, space: str = "global") -> MemRefType:
         """Return the one type with these fields."""
@@ -120,10 +118,15 @@ class MemRefType:
         known = _MEMREFS.get(key)
         if known is None:
             known = object.__new__(cls)
-            for field, value in (("shape", shape), ("dtype", dtype), ("space", space), ("size", math.prod(shape))):
+            for field, value in (("shape", shape), ("dtype", dtype), ("space", space)):
                 object.__setattr__(known, field, value)
             known = _MEMREFS.setdefault(key, known)
         return known
+
+    @property
+    def size(self) -> int:
+        """Number of elements: the product of the shape."""
+        return math.prod(self.shape)
 
     @staticmethod
     def read(text: str) -> MemRefType:

@@ -42,7 +42,8 @@ def check(data: str | bytes) -> int:
         assert again == (0, done.out, ""), f"what is printed is no fixed point: {shown}"
         return 0
     assert done.out == "", shown
-    heads = [line for line in done.err.splitlines() if re.match(r"(?:<stdin>:[0-9:]*|scaly-opt:) error: ", line)]
+    assert done.err.replace("\n", "").replace("\t", "").isprintable(), shown
+    heads = [line for line in done.err.split("\n") if re.match(r"(?:<stdin>:[0-9:]*|scaly-opt:) error: ", line)]
     assert heads, shown
     places = []
     for head in heads:

@@ -227,12 +227,12 @@ _MOST_DIGITS: Final = 10**18
 
 def buffer_size(node: Node) -> int | None:
     """Return the number of elements a declaration stands for, or None when its shape is wrong."""
-    size = 1
+    size, most = 1, int_range(INT64)[-1]
     shape = node.attrs.get("shape")
     if type(shape) is not tuple:
         return None
     for extent in shape:
         if type(extent) is not int or not 0 <= extent < _MOST_DIGITS:
             return None
-        size *= extent
-    return size if size in int_range(INT64) else None
+        size = min(size * extent, most + 1)  # larger products would take long
+    return size if size <= most else None

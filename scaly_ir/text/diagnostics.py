@@ -40,7 +40,8 @@ class Diagnostic:
         if self.span is not None:
             line, column = self.span.position()
             place = f"{_printable(self.span.source.name)}:{line}:{column}: "
-        return f"{place}{self.severity}: {self.message}"
+        message = "\n".join([_printable(line) for line in self.message.split("\n")])
+        return f"{place}{self.severity}: {message}"
 
 
 def error(message: str, span: Span | None = None, code: str = "", notes: Sequence[Diagnostic] = ()) -> Diagnostic:

@@ -62,6 +62,10 @@ def test_what_a_terminal_would_act_on_is_not_shown() -> None:
     assert caret == "       \t^"
 
 
+def test_messages_do_not_act_on_a_terminal_but_may_have_lines() -> None:
+    assert render(error("a\x1b[31m\tb\n  c\r")) == "error: a\ufffd[31m\tb\n  c\ufffd"
+
+
 @given(st.text(st.sampled_from("ab日本é\t\x1b"), min_size=1, max_size=500), st.data())
 def test_the_caret_is_below_what_it_marks(line: str, data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(line) - 1))

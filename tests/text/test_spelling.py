@@ -220,11 +220,11 @@ def test_names_are_quoted_where_they_must_be(name: str, spelled: str) -> None:
 
 @pytest.mark.parametrize("token", ['"\\q"', '"\\u12"', '"a\\"', '"', '"\\ud800\\u"'])
 def test_strings_with_a_bad_escape(token: str) -> None:
-    with pytest.raises(LiteralError, match="^the string holds an escape that JSON does not know$"):
+    with pytest.raises(LiteralError, match=r"^the string holds an escape that JSON does not know$"):
         read_string(token)
 
 
 @pytest.mark.parametrize("character", ["\t", "\r", "\0", "\x1b"])
 def test_control_characters_in_strings_are_escaped(character: str) -> None:
-    with pytest.raises(LiteralError, match="^the string holds a control character; write it as an escape$"):
+    with pytest.raises(LiteralError, match=r"^the string holds a control character; write it as an escape$"):
         read_string(f'"a{character}"')

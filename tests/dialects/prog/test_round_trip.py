@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from random import Random
 from unittest import mock
 
@@ -229,6 +230,28 @@ def test_readers_agree_on_odd_tokens_in_each_place(frame: str) -> None:
 @example([], " ")
 def test_readers_agree_on_any_tokens(tokens: list[str], between: str) -> None:
     assert_readers_agree(between.join(tokens))
+
+
+def test_threads_may_read_at_the_same_time() -> None:
+    texts = [f"prog.call @f{number}(%x[prog.add({number}, 1)])\n" for number in range(20)]
+    roots = [sc.parse(text) for text in texts]
+    failures: list[str] = []
+
+    def work(first: int) -> None:
+        for step in range(40):
+            number = (first + 3 * step) % len(texts)
+            try:
+                assert_readers_agree(texts[number])
+                assert read_by_grammar(Source.from_text(texts[number]))[0] is roots[number]
+            except Exception as failure:
+                failures.append(repr(failure))
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
 
 
 def test_a_quoted_name_is_not_the_name_with_quotes_in_it() -> None:

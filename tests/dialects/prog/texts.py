@@ -58,11 +58,13 @@ def relaid(text: str, random: Random) -> str:
     dense = random.random() < 0.3
     written = ["\ufeff"] if random.random() < 0.3 else []
     before = "PUNCTUATION"
+    in_table = False
     for lexeme in lexemes:
         apart = before != "PUNCTUATION" and lexeme.kind != "PUNCTUATION"
         if apart or not dense or random.random() < 0.1:
             written.append("".join(random.choices(_SPACES, k=random.randint(apart, 2))))
-        written.append(_respelled(lexeme, random))
+        in_table = lexeme.text == "dense" or (in_table and lexeme.text != ">")
+        written.append(_respelled(lexeme, random, in_table=in_table))
         before = lexeme.kind
     return "".join([*written, *random.choices(_SPACES, k=random.randint(0, 2))])
 
@@ -95,7 +97,7 @@ def _shuffled(lexemes: Sequence[Lexeme], random: Random) -> list[Lexeme]:
     return shuffled
 
 
-def _respelled(lexeme: Lexeme, random: Random) -> str:
+def _respelled(lexeme: Lexeme, random: Random, *, in_table: bool) -> str:
     text = lexeme.text
     if random.random() < 0.6:
         return text
@@ -109,7 +111,7 @@ def _respelled(lexeme: Lexeme, random: Random) -> str:
     if "e" not in text:
         choices += [f"{text}0", f"{text}e0", f"{text}E+00"]
     if text.endswith(".0"):
-        choices += [text[:-2], text[:-1]]
+        choices += [text[:-1], text[:-2] if in_table else text]  # elsewhere the number may become an integer
     if "0." in text[:3]:
         choices.append(text.replace("0.", ".", 1) if not text.endswith("0.0") else text)
     return random.choice(choices)
