@@ -45,6 +45,7 @@ def check(data: str | bytes) -> int:
     assert done.err.replace("\n", "").replace("\t", "").isprintable(), shown
     heads = [line for line in done.err.split("\n") if re.match(r"(?:<stdin>:[0-9:]*|scaly-opt:) error: ", line)]
     assert heads, shown
+    assert len(heads) == 1 or done.err.endswith(f"\n{len(heads):,} errors\n"), f"{done.err[-200:]}\n{shown}"
     places = []
     for head in heads:
         match = _HEAD.match(head)

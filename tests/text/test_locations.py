@@ -47,7 +47,7 @@ def _begins(node: Node) -> tuple[str, ...]:
     if node.op is ops.VIEW:
         return (f"%{spell_name(node.attrs['buffer'])}",)
     if node.op in (ops.CONST_INT, ops.CONST_FLOAT):
-        return ("prog.const", "0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "-", "inf", "nan")
+        return ("prog.const", *"-.0123456789", "inf", "nan")
     return (node.op.name,)
 
 
