@@ -11,6 +11,11 @@ if TYPE_CHECKING:
     from scaly_ir.pass_manager import Pass
 
 PASSES: Final[dict[str, str | type[Pass]]] = {
+    "canonicalize": "scaly_ir.passes.canonicalize:Canonicalize",
+    "cse": "scaly_ir.passes.cse:Cse",
+    "dce": "scaly_ir.passes.dce:Dce",
     "fuse_elementwise": "scaly_ir.passes.prog.fuse_elementwise:FuseElementwise",
+    "legalize": "scaly_ir.passes.legalize:Legalize",
+    "lower_intrinsics": "scaly_ir.passes.legalize:LowerIntrinsics",
 }
 """Where each pass is: ``module:class`` by name. Plug-ins add classes (`scaly_ir.plugins`)."""

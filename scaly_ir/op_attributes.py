@@ -127,14 +127,15 @@ STANDARD: Final[dict[str, OpAttribute]] = {
     "TVariable": _flag("its nodes are uses of a variable, with its name in the attribute `name`"),
     "TCallBody": _flag("its first operand is a body that it calls"),
     "TModule": _flag("its nodes are what passes run on"),
+    "FRunPass": _rule("f(root, **options) -> Node", "on a module operator: what the pass of the prefix does"),
     "TScalarTyping": _text("the type rule of a shared scalar operator (`scalar_typing.py`)"),
     "TOperandKinds": _names("the kinds of types that a shared scalar operator accepts"),
     "TCWraps": _flag("integer results wrap: C text goes through the unsigned type unless bounds exclude overflow"),
 }
 """By key, without a target."""
 
-TARGETED: Final = frozenset({"FLowerIntrinsic", "FLegalize", "FLowerOp"})
-"""The keys that stand behind a target: ``c.FLegalize``, ``default.FLegalize``, ``prog.FLowerOp``."""
+TARGETED: Final = frozenset({"FLowerIntrinsic", "FLegalize", "FLowerOp", "FRunPass"})
+"""The keys that stand behind a target, dialect or pass: ``c.FLegalize``, ``prog.FLowerOp``, ``cse.FRunPass``."""
 
 
 def standard(key: str) -> OpAttribute | None:

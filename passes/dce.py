@@ -1,0 +1,17 @@
+"""Dead code elimination, for all dialects."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from scaly_ir.passes.by_dialect import DialectPass
+
+
+@dataclass(frozen=True)
+class Dce(DialectPass):
+    """Removes what computes nothing that is used, and control flow that does nothing."""
+
+    name: ClassVar[str] = "dce"
+    summary: ClassVar[str] = "remove unused values, storage and control flow"
+    implementations: ClassVar[dict[str, str]] = {"prog": "scaly_ir.passes.prog.dead_code:eliminate"}
