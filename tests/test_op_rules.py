@@ -133,7 +133,7 @@ def test_attributes_belong_to_the_statement_after_a_bare_application(square: Op)
         ),
         (
             "my_ext.square(2)",
-            "2:24: the type of the literal in 'my_ext.square' is unknown here; write prog.const(<number>, <dtype>)",
+            "2:38: the type of the literal in 'my_ext.square' is unknown here; write prog.const(<number>, <dtype>)",
         ),
     ],
 )

@@ -62,6 +62,18 @@ class Place(NamedTuple):
     at: At
 
 
+class Application(NamedTuple):
+    """An operator of the registry applied to scalars, as read: its name, operands, attributes and written type."""
+
+    name: str
+    name_at: At
+    items: Sequence[Item]
+    attrs: Attrs
+    places: Mapping[str, At]
+    """Where each attribute stands."""
+    dtype: DType | None
+
+
 DECLARE: Final = Attrs({"declare": True})
 """The attributes of nearly every assignment."""
 KINDS: Final = {kind: Attrs({"kind": Word(kind)}) for kind in ops.RANGE_KINDS}
@@ -99,23 +111,27 @@ class Assembler:
         """Return the constant a literal stands for where `dtype` is required."""
         known = self._constants.get((literal.text, dtype))
         if known is None:
-            known = self._constants[literal.text, dtype] = self._read_constant(literal, dtype)
+            known = self._read_constant(literal, dtype)
         if self.mark is not None:
             self.mark(known, literal.at, "")
         return known
 
     def _read_constant(self, literal: Literal, dtype: DType) -> Node:
+        """Read a literal; only what has a value is kept, so that each wrong literal has its own message."""
         text = literal.text
         try:
             if dtype.is_float:
-                return intern_node(ops.CONST_FLOAT, (), Attrs({"value": read_float(text, dtype)}), dtype)
-            if not text.lstrip("-").isdigit():
+                node = intern_node(ops.CONST_FLOAT, (), Attrs({"value": read_float(text, dtype)}), dtype)
+            elif text.lstrip("-").isdigit():
+                node = intern_node(ops.CONST_INT, (), Attrs({"value": read_int(text, dtype)}), dtype)
+            else:
                 self.fail(f"expected an integer of type {dtype}, found '{text}'", literal.at, "literal-dtype")
                 return build.const(0, dtype)
-            return intern_node(ops.CONST_INT, (), Attrs({"value": read_int(text, dtype)}), dtype)
         except LiteralError as error:
             self.fail(str(error), literal.at, "literal-range")
             return build.const(0, dtype)
+        self._constants[text, dtype] = node
+        return node
 
     def name(self, name: str, at: At = None) -> Item:
         """Return the value of a scalar or loop variable."""
@@ -194,20 +210,19 @@ class Assembler:
             self.mark(node, at, "")
         return node
 
-    def registered(
-        self, name: str, items: Sequence[Item], attrs: Attrs, dtype: DType | None, at: At, places: Mapping[str, At]
-    ) -> Item:
+    def registered(self, application: Application, at: At) -> Item:
         """Return an operator from the registry applied to scalars; its type is inferred when it is not written.
 
-        `places` tells where its attributes stand. The signature is checked before types are asked for.
+        The signature is checked before types are asked for.
         """
+        name, name_at, items, attrs, places, dtype = application
         try:
             op = Op.get(name)
         except AttributeError:
-            self.fail(f"unknown operation '{name}'{did_you_mean(name, Op.list_op_names())}", at, "unknown-op")
+            self.fail(f"unknown operation '{name}'{did_you_mean(name, Op.list_op_names())}", name_at, "unknown-op")
             return self.unknown(at)
         if op.get_attr("TStructural") or not op.is_expression or not op.allowed_in("prog"):
-            self.fail(f"operation '{name}' is not allowed in dialect 'prog'", at, "op-dialect")
+            self.fail(f"operation '{name}' is not allowed in dialect 'prog'", name_at, "op-dialect")
             return self.unknown(at)
         wrong_count = op.count_fault(len(items))
         if wrong_count is not None:
@@ -265,7 +280,8 @@ class Assembler:
         """Choose a type where the context gives none: an error, unless an undeclared name is to blame."""
         if not self._silent(items):
             message = f"the type of the literal in '{name}' is unknown here; write prog.const(<number>, <dtype>)"
-            self.fail(message, at, "literal-context")
+            literal = _first_literal(items)
+            self.fail(message, at if literal is None else literal.at, "literal-context")
         return FLOAT64
 
     def typed(self, item: Item, dtype: DType) -> Node:
@@ -322,9 +338,11 @@ class Assembler:
         """Return a store."""
         return intern_node(ops.STORE, (self.view(place, dtype), self.value(item, dtype, at)), NO_ATTRS, dtype)
 
-    def store_pair(self, first: Item, second: Item, place: Place, dtype: DType, at: At = None) -> Node:
+    def store_pair(
+        self, first: Item, second: Item, place: Place, dtype: DType, first_at: At = None, second_at: At = None
+    ) -> Node:
         """Return a store of two adjacent elements."""
-        values = (self.value(first, dtype, at), self.value(second, dtype, at))
+        values = (self.value(first, dtype, first_at), self.value(second, dtype, second_at))
         return intern_node(ops.STORE_PAIR, (self.view(place, dtype), *values), NO_ATTRS, dtype)
 
     def assign(self, target: str, item: Item, dtype: DType, attrs: Mapping[str, AttrValue], at: At = None) -> Node:
@@ -426,6 +444,18 @@ class Assembler:
         if all([statement.op is ops.PROC for statement in read]):
             return build.program(read, bare=True)
         return build.block(read)
+
+
+def _first_literal(items: Sequence[Item]) -> Literal | None:
+    """Return the leftmost literal in scalars without an element type."""
+    pending = list(reversed(items))
+    while pending:
+        item = pending.pop()
+        if isinstance(item, Literal):
+            return item
+        if isinstance(item, Untyped):
+            pending.extend(reversed(item.items))
+    return None
 
 
 def syntax_attrs(op: Op, attrs: Mapping[str, AttrValue]) -> str | None:

@@ -12,7 +12,7 @@ from lark import Token
 
 from scaly_ir.attributes import Attrs, AttrValue
 from scaly_ir.dialects.prog import ops
-from scaly_ir.dialects.prog.assembler import Assembler, Item, Literal, Place, word_or_constant
+from scaly_ir.dialects.prog.assembler import Application, Assembler, Item, Literal, Place, word_or_constant
 from scaly_ir.dialects.prog.language import LANGUAGE, OPERATORS
 from scaly_ir.graph import Node
 from scaly_ir.op import Op
@@ -173,10 +173,7 @@ class _Actions:
     def store_pair(self, parts: list[Any], at: _Range) -> None:
         first, second, place, token = parts[1:]
         dtype = self._dtype(token)
-        # The second value is to blame for a wrong type only where the first is none.
-        wrong = isinstance(first.value, Node) and first.value.type is not dtype
-        blamed = _at(first if wrong else second)
-        node = self.assembler.store_pair(first.value, second.value, place.value, dtype, blamed)
+        node = self.assembler.store_pair(first.value, second.value, place.value, dtype, _at(first), _at(second))
         self._add(node, at, {0: _at(place), 1: _at(first), 2: _at(second)})
 
     def assign(self, parts: list[Any], at: _Range) -> None:
@@ -248,7 +245,8 @@ class _Actions:
             return self.assembler.unknown(at)
         else:
             wanted = None if dtype is None else self._dtype(dtype)
-            item = self.assembler.registered(name, operands, Attrs(attrs), wanted, at, attrs.places)
+            application = Application(name, _at(applied[0]), operands, Attrs(attrs), attrs.places, wanted)
+            item = self.assembler.registered(application, at)
             self._mark_parts(item, attrs.places if dtype is None else {**attrs.places, "type": _at(dtype)})
         self._mark_operands(item, applied[1:])
         return item

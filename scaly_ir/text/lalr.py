@@ -64,7 +64,7 @@ class Driver:
 
     def _record(self, diagnostic: Diagnostic) -> None:
         assert diagnostic.span is not None
-        if diagnostic.span.start not in self._places:
+        if diagnostic.span.start not in self._places and len(self.diagnostics) < MAX_ERRORS:
             self._places.add(diagnostic.span.start)
             self.diagnostics.append(diagnostic)
 
