@@ -120,7 +120,7 @@ def _convert(option: Option, wanted: Any, what: str, text: str) -> Any:
     if get_origin(wanted) is Literal:
         choices = {str(choice): choice for choice in get_args(wanted)}
         if option.value not in choices:
-            raise fail(f"one of {', '.join(choices)}")
+            raise fail(one_of([f"'{choice}'" for choice in choices]))
         return choices[option.value]
     if get_origin(wanted) is tuple:
         inner = get_args(wanted)[0]

@@ -9,6 +9,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from scaly_ir.attributes import Attrs, AttrValue, Word, spell_value
+from scaly_ir.text.diagnostics import one_of
 from scaly_ir.types import DType
 
 
@@ -111,16 +112,12 @@ class AttrSpec:
     def _described(self, column: int) -> str:
         if self.choices:
             quoted = not {Word, bool}.isdisjoint(self.kinds)
-            return _one_of([f"'{choice}'" if quoted else spell_value(choice) for choice in self.choices])
-        kinds = _one_of([_KINDS[kind][column] for kind in self.kinds])
+            return one_of([f"'{choice}'" if quoted else spell_value(choice) for choice in self.choices])
+        kinds = one_of([_KINDS[kind][column] for kind in self.kinds])
         return kinds if self.least is None else f"{kinds} of at least {self.least}"
 
     def __repr__(self) -> str:
         return f"AttrSpec({self._described(0)})"
-
-
-def _one_of(words: Sequence[str]) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
 
 
 def read_operands(op_name: str, entries: Any) -> tuple[ArgInfo, ...]:

@@ -7,7 +7,10 @@ knows no dialect and no operator.
 from __future__ import annotations
 
 import math
+import re
 from typing import Any, ClassVar, Final, Literal, NoReturn, Self
+
+from scaly_ir.text.diagnostics import did_you_mean, one_of, suggested
 
 Kind = Literal["bool", "int", "float"]
 
@@ -34,7 +37,7 @@ class DType(str):
         """Return the type called `name`; `ValueError` when there is none."""
         known = _BY_NAME.get(name)
         if known is None:
-            raise ValueError(f"unknown dtype '{name}'; expected one of {', '.join(_BY_NAME)}")
+            raise ValueError(unknown_dtype(name))
         return known
 
     def __repr__(self) -> str:
@@ -85,9 +88,30 @@ DTYPES: Final = tuple(_BY_NAME.values())
 """The five element types, narrowest kind first."""
 
 
+FOREIGN_NAMES: Final = {
+    "i1": (BOOL,),
+    "i32": (INT32,),
+    "i64": (INT64,),
+    "index": (INT64,),
+    "int": (INT32, INT64),
+    "long": (INT64,),
+    "f32": (FLOAT32,),
+    "f64": (FLOAT64,),
+    "float": (FLOAT32, FLOAT64),
+    "double": (FLOAT64,),
+}
+"""What other languages call the element types, for suggestions; they are no names here."""
+
+
 def dtype(name: str) -> DType:
     """Return the element type called `name`; `ValueError` names the choices when there is none."""
     return DType(name)
+
+
+def unknown_dtype(name: str) -> str:
+    """Return what to say of a name that no element type has: what was probably meant, or the choices."""
+    hint = suggested(FOREIGN_NAMES[name]) if name in FOREIGN_NAMES else did_you_mean(name, _BY_NAME)
+    return f"unknown dtype '{name}'{hint or f'; expected {one_of(_BY_NAME)}'}"
 
 
 def int_range(dtype: DType) -> range:
@@ -97,6 +121,18 @@ def int_range(dtype: DType) -> range:
     if dtype.kind == "int":
         return range(-(1 << (dtype.bits - 1)), 1 << (dtype.bits - 1))
     raise ValueError(f"{dtype} has no integer range")
+
+
+class MemRefError(ValueError):
+    """A text is no memref type; `text[start:end]` is the part to blame."""
+
+    def __init__(self, message: str, start: int, end: int) -> None:
+        self.start = start
+        self.end = end
+        super().__init__(message)
+
+
+_memref_parts = re.compile(r"memref<((?:[0-9]+x)*+)([^,<>]*)(?:,([^<>]*))?>").fullmatch
 
 
 class MemRefType:
@@ -130,17 +166,10 @@ class MemRefType:
 
     @staticmethod
     def read(text: str) -> MemRefType:
-        """Read the spelling ``memref<3x4xfloat64, private>``; `ValueError` says what is wrong with it."""
+        """Read the spelling ``memref<3x4xfloat64, private>``; `MemRefError` says what is wrong with it, and where."""
         known = _READ_MEMREFS.get(text)
         if known is None:
-            inner, _, space = text.removeprefix("memref<").removesuffix(">").partition(",")
-            *extents, element = inner.split("x")
-            shape = []
-            for extent in extents:
-                if len(extent) > 18:
-                    raise ValueError(f"an extent of {len(extent)} digits is too large")
-                shape.append(int(extent))
-            known = MemRefType(tuple(shape), DType(element), space.strip() or "global")
+            known = _read_memref(text)
             if len(_READ_MEMREFS) < 4096:
                 _READ_MEMREFS[text] = known
         return known
@@ -164,6 +193,23 @@ class MemRefType:
 
 _MEMREFS: dict[tuple[tuple[int, ...], DType, str], MemRefType] = {}
 _READ_MEMREFS: dict[str, MemRefType] = {}
+
+
+def _read_memref(text: str) -> MemRefType:
+    parts = _memref_parts(text)
+    if parts is None:
+        raise MemRefError(f"malformed type '{text}'; write it as in 'memref<2x4xfloat64, private>'", 0, len(text))
+    extents, element, space = parts.groups()
+    start = parts.start(1)
+    shape = []
+    for extent in extents.split("x")[:-1]:
+        if len(extent) > 18:
+            raise MemRefError(f"an extent of {len(extent)} digits is too large", start, start + len(extent))
+        start += len(extent) + 1
+        shape.append(int(extent))
+    if element not in _BY_NAME:
+        raise MemRefError(unknown_dtype(element), *parts.span(2))
+    return MemRefType(tuple(shape), _BY_NAME[element], (space or "").strip() or "global")
 
 
 class _Singleton:

@@ -175,6 +175,11 @@ def _constant(arithmetic: Arithmetic, number: Any, like: Any) -> Any:
     return arithmetic.const(number, like.type)
 
 
+def constant_like(number: Any, like: Node) -> Node:
+    """Return a constant of the type, and of the dialect, of a node; raises what the dialect does if it does not fit."""
+    return _arithmetic_of([like]).const(number, like.type)
+
+
 def _converted(value: Node, dtype: Any) -> Node:
     wanted = read_type(dtype)
     arithmetic = _arithmetic_of([value])

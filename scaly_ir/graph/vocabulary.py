@@ -128,9 +128,45 @@ class Vocabulary:
         """Return a pattern for a constant of this dialect; `value` is a value or a predicate."""
         return Term(self, self._constants, name=name, type=type, attrs={"value": value})
 
+    def in_order(self, pattern: Term) -> Term:
+        """Return a pattern whose operands have to stand as they are written, though its operator is commutative."""
+        if pattern.args is None:
+            raise TypeError("a pattern without operands has no order")
+        return Term(self, pattern.op, args=tuple(pattern.args), name=pattern.name)
+
     def any(self, *choices: Pattern) -> Term:
         """Return a pattern for what one of `choices` matches, tried in order."""
         return Term(self, alternatives=Pattern.any(*choices).alternatives)
+
+
+class SharedVocabulary(Vocabulary):
+    """The patterns of the scalar operators that dialects share: ``P.add`` matches every dialect's form of `prim.add`.
+
+    A number stands for a constant that equals it, whatever its type.
+    """
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        super().__init__("prim")
+
+    def op(self, name: str, /, *operands: Operand, **fields: Any) -> Term:
+        """Return the pattern of the forms of ``prim.<name>``."""
+        own = super().op(name, *operands)
+        shared = f"{self.dialect}.{name}"
+        args = None if own.args is None else list(own.args) if own.any_order else own.args
+        return Term(self, lambda op: op.get_attr("TScalarOp", op.name) == shared, args=args, **fields)
+
+    def const(self, value: Any = ANY, name: str | None = None, type: Any = None) -> Term:
+        """Return a pattern for a constant of any dialect; `value` is a number or a predicate."""
+        if value is not ANY and not callable(value):
+            return self.const(lambda found: bool(found == value), name, type)
+        return Term(self, is_constant, name=name, type=type, attrs={"value": value})
+
+
+def shared_patterns() -> SharedVocabulary:
+    """Return the patterns of the shared scalar operators."""
+    return SharedVocabulary()
 
 
 def patterns(dialect: str) -> Vocabulary:

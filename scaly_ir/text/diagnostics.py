@@ -184,9 +184,16 @@ def _edits(first: str, second: str, limit: int) -> int:
 
 def did_you_mean(name: str, known: Iterable[str], *, quote: str = "'") -> str:
     """Return ``; did you mean 'x' or 'y'?`` for names near `name`, or an empty string."""
-    near = closest(name, known)
-    if not near:
-        return ""
-    quoted = [f"{quote}{candidate}{quote}" for candidate in near]
-    listed = " or ".join([", ".join(quoted[:-1]), quoted[-1]]) if len(quoted) > 1 else quoted[0]
-    return f"; did you mean {listed}?"
+    return suggested(closest(name, known), quote=quote)
+
+
+def suggested(names: Iterable[str], *, quote: str = "'") -> str:
+    """Return ``; did you mean 'x' or 'y'?``, or an empty string when there are no names."""
+    quoted = [f"{quote}{name}{quote}" for name in names]
+    return f"; did you mean {one_of(quoted)}?" if quoted else ""
+
+
+def one_of(words: Iterable[str]) -> str:
+    """Return words as alternatives, as ``a, b or c``: the wording of every message that lists some."""
+    *others, last = words
+    return f"{', '.join(others)} or {last}" if others else last

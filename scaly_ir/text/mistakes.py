@@ -11,9 +11,10 @@ from typing import Final, NamedTuple
 
 from scaly_ir.text.diagnostics import Diagnostic, did_you_mean, error, note
 from scaly_ir.text.language import ATTRIBUTES, Language
-from scaly_ir.text.situation import WORDS, Situation, alternatives, one_of, shown
+from scaly_ir.text.situation import WORDS, Situation, alternatives, shown
 from scaly_ir.text.source import Span
 from scaly_ir.text.terminals import Lexeme
+from scaly_ir.types import unknown_dtype
 
 _CLOSERS: Final = {"LPAR": "RPAR", "LSQB": "RSQB", "LESSTHAN": "MORETHAN", "LBRACE": "RBRACE", ATTRIBUTES: "RBRACE"}
 
@@ -198,9 +199,7 @@ def _type(situation: Situation) -> Mistake | None:
         return None
     if found.kind not in ("WORD", "NAME"):
         return None
-    dtypes = situation.language.dtypes
-    hint = did_you_mean(found.text, dtypes) or f"; expected {one_of(dtypes)}"
-    return Mistake(f"unknown dtype '{found.text}'{hint}")
+    return Mistake(unknown_dtype(found.text))
 
 
 def _angles(situation: Situation) -> tuple[str, int]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from scaly_ir.text.diagnostics import one_of
 from scaly_ir.text.language import ATTRIBUTE_KEY, ATTRIBUTE_VALUE, ATTRIBUTES, PUNCTUATION, Language
 from scaly_ir.text.source import Source
 from scaly_ir.text.terminals import Lexeme
@@ -77,12 +78,6 @@ def shown(lexeme: Lexeme, text: str = "") -> str:
     text = text or lexeme.text
     text = text if len(text) <= 40 else f"{text[:37]}..."
     return text if lexeme.kind == "STRING" else f"'{text}'"
-
-
-def one_of(words: Iterable[str]) -> str:
-    """Return words as alternatives, as ``a, b or c``."""
-    *others, last = words
-    return f"{', '.join(others)} or {last}" if others else last
 
 
 def alternatives(situation: Situation) -> str:
