@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 from scaly_ir.errors import PassError, PipelineError
 from scaly_ir.graph import Node
 from scaly_ir.pipeline import Item, Option, parse_pipeline
-from scaly_ir.text.diagnostics import did_you_mean
+from scaly_ir.text.diagnostics import did_you_mean, one_of
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ Source: operator specification A1 (`set_signature`) and A4 (what a call is check
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from scaly_ir.attributes import Attrs, AttrValue, Word, spell_value

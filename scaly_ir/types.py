@@ -110,7 +110,7 @@ def dtype(name: str) -> DType:
 
 def unknown_dtype(name: str) -> str:
     """Return what to say of a name that no element type has: what was probably meant, or the choices."""
-    hint = suggested(FOREIGN_NAMES[name]) if name in FOREIGN_NAMES else did_you_mean(name, _BY_NAME)
+    hint = suggested(FOREIGN_NAMES[name]) if name in FOREIGN_NAMES else did_you_mean(str(name), _BY_NAME)
     return f"unknown dtype '{name}'{hint or f'; expected {one_of(_BY_NAME)}'}"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
 from typing import Any
 
 import numpy
@@ -21,6 +22,7 @@ from scaly_ir.types import (
     MISSING,
     STRING,
     DType,
+    MemRefError,
     MemRefType,
     dtype,
     int_range,
@@ -72,12 +74,28 @@ def test_an_element_type_cannot_change(field: str) -> None:
     assert FLOAT64.bits == 64
 
 
-@pytest.mark.parametrize("name", ["float16", "", "Float64", "double", "float64 "])
-def test_there_are_no_other_element_types(name: str) -> None:
-    with pytest.raises(
-        ValueError, match=f"^unknown dtype '{name}'; expected one of bool, int32, int64, float32, float64$"
-    ):
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("complex", "expected bool, int32, int64, float32 or float64"),
+        ("", "expected bool, int32, int64, float32 or float64"),
+        ("Float64", "did you mean 'float64'?"),
+        ("float64 ", "did you mean 'float64'?"),
+        ("i1", "did you mean 'bool'?"),
+        ("i32", "did you mean 'int32'?"),
+        ("i64", "did you mean 'int64'?"),
+        ("index", "did you mean 'int64'?"),
+        ("int", "did you mean 'int32' or 'int64'?"),
+        ("f32", "did you mean 'float32'?"),
+        ("f64", "did you mean 'float64'?"),
+        ("float", "did you mean 'float32' or 'float64'?"),
+        ("double", "did you mean 'float64'?"),
+    ],
+)
+def test_there_are_no_other_element_types(name: str, hint: str) -> None:
+    with pytest.raises(ValueError, match="unknown dtype") as caught:
         dtype(name)
+    assert str(caught.value) == f"unknown dtype '{name}'; {hint}"
 
 
 def test_ranges_of_integers() -> None:
@@ -128,17 +146,23 @@ def test_a_memref_prints_its_space_only_when_it_is_not_global() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "message", "part"),
     [
-        ("memref<4xfloat16>", "unknown dtype 'float16'"),
-        ("memref<4xx>", "invalid literal|unknown dtype|extent"),
-        ("memref<4>", "unknown dtype '4'"),
-        ("memref<1234567890123456789xbool>", "an extent of 19 digits is too large"),
+        ("memref<4xfloat16>", "unknown dtype 'float16'", "float16"),
+        ("memref<2x4xf64, private>", "unknown dtype 'f64'; did you mean 'float64'?", "f64"),
+        ("memref<4xx>", "unknown dtype 'x'", "x"),
+        ("memref<2x3xindex>", "unknown dtype 'index'; did you mean 'int64'?", "index"),
+        ("memref<4>", "unknown dtype '4'", "4"),
+        ("memref<>", "unknown dtype ''", ""),
+        ("memref<2x1234567890123456789xbool>", "an extent of 19 digits is too large", "1234567890123456789"),
+        ("float64", "malformed type 'float64'", "float64"),
+        ("memref<4xfloat64", "malformed type 'memref<4xfloat64'", "memref<4xfloat64"),
     ],
 )
-def test_texts_that_are_no_memref(text: str, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+def test_texts_that_are_no_memref(text: str, message: str, part: str) -> None:
+    with pytest.raises(MemRefError, match=f"^{re.escape(message)}") as caught:
         MemRefType.read(text)
+    assert text[caught.value.start : caught.value.end] == part
 
 
 def test_memrefs_are_told_apart_by_every_field() -> None:

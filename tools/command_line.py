@@ -54,10 +54,10 @@ class Given(NamedTuple):
     def choice(self, choices: Mapping[str, _T]) -> _T:
         """Return what the value stands for; `UsageError` when it is none of the keys."""
         if self.text not in choices:
-            from scaly_ir.text.diagnostics import did_you_mean
+            from scaly_ir.text.diagnostics import did_you_mean, one_of
 
             known = [choice for choice in choices if choice]
-            wanted = " or ".join([", ".join([f"'{choice}'" for choice in known[:-1]]), f"'{known[-1]}'"])
+            wanted = one_of([f"'{choice}'" for choice in known])
             message = f"option '{_dashed(self.name)}' expects {wanted}, got '{self.text}'"
             raise self.wrong(message + did_you_mean(self.text, known))
         return choices[self.text]

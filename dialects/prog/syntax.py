@@ -31,7 +31,7 @@ from scaly_ir.text.spelling import (
     read_whole,
     spell_name,
 )
-from scaly_ir.types import FLOAT64, INT64, DType, MemRefType
+from scaly_ir.types import FLOAT64, INT64, DType, MemRefError, MemRefType
 
 _Range = tuple[int, int]
 
@@ -257,8 +257,9 @@ class _Actions:
     def _memref(self, token: Token) -> MemRefType:
         try:
             return MemRefType.read(str(token))
-        except ValueError as error:
-            self._fail(str(error), _at(token), "memref")
+        except MemRefError as error:
+            start = _at(token)[0]
+            self._fail(str(error), (start + error.start, start + error.end), "memref")
             return MemRefType((1,), FLOAT64)
 
     def _integer(self, token: Token) -> int:

@@ -163,7 +163,7 @@ def test_options_of_a_pass(argument: str, values: str) -> None:
         (
             ["--options=mode=fast"],
             """\
-            error: option 'mode' of pass 'options' expects one of slow, quick, got 'fast'
+            error: option 'mode' of pass 'options' expects 'slow' or 'quick', got 'fast'
               --options=mode=fast
                              ^~~~""",
         ),
