@@ -14,7 +14,7 @@ from functools import lru_cache
 from struct import pack
 from typing import Any, Final, NoReturn
 
-from scaly_ir.text.spelling import spell_float, spell_string
+from scaly_ir.text.spelling import spell_float, spell_string, surrogate_pair
 from scaly_ir.types import DTYPES, DType
 
 _is_dotted = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*").fullmatch
@@ -48,7 +48,7 @@ class Attrs(dict[str, AttrValue]):
     """The attributes of a node: a read-only mapping that knows its identity key.
 
     Values are frozen when the mapping is made: lists become tuples, maps become `Attrs`. `TypeError` for a value of an
-    unknown kind and for any attempt to change the mapping.
+    unknown kind and for any attempt to change the mapping, `ValueError` for a text that no file can hold.
     """
 
     __slots__ = ("key",)
@@ -61,7 +61,7 @@ class Attrs(dict[str, AttrValue]):
             super().__init__()
             self.key = ()
             return
-        super().__init__({name: freeze(values[name]) for name in sorted(values)})
+        super().__init__({freeze_text(name): freeze(values[name]) for name in sorted(values)})
         self.key = tuple([part for name, value in self.items() for part in (name, value_key(value))])
 
     @staticmethod
@@ -98,20 +98,35 @@ NO_ATTRS: Final = Attrs()
 
 def named(key: str, name: str) -> Attrs:
     """Return the attributes ``{key: name}`` of one string, the commonest there are."""
-    name = name if type(name) is str else str(name)  # a word is another value than the text it spells
+    name = freeze_text(name) if type(name) is str else str(name)  # a word is another value than the text it spells
     return Attrs.trusted({key: name}, (key, name))
 
 
-_ATOMS: Final = frozenset({type(None), bool, int, float, str, Word, DType})
+_ATOMS: Final = frozenset({type(None), bool, int, float, Word, DType})
+"""The kinds of values that are what they are; a text is one as well, once it was looked at."""
+
+
+def freeze_text(text: str) -> str:
+    """Return `text`; `ValueError` when it holds two surrogates in a row, which are one character once written out."""
+    if not text.isascii():
+        pair = surrogate_pair(text)
+        if pair is not None:
+            raise ValueError(f"an attribute cannot hold {pair}")
+    return text
 
 
 def freeze(value: Any) -> AttrValue:
-    """Return `value` as an immutable attribute value; `TypeError` when it is of no known kind."""
+    """Return `value` as an immutable attribute value.
+
+    `TypeError` when it is of no known kind, `ValueError` for a text that could not be written to a file and read back.
+    """
     kind = type(value)
+    if kind is str:
+        return freeze_text(value)
     if kind in _ATOMS or kind is Attrs:
         return value
     if kind is tuple or kind is list:
-        if all(type(item) in _ATOMS for item in value):
+        if _ATOMS.issuperset(map(type, value)):
             return tuple(value)
         return tuple([freeze(item) for item in value])
     if kind is slice:

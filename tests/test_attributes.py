@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 import scaly_ir as sc
 from scaly_ir.attributes import NO_ATTRS, Attrs, Word, freeze, named, spell_attrs, spell_value, value_key
 from scaly_ir.dialects.prog import build
-from scaly_ir.types import BOOL
+from scaly_ir.types import BOOL, FLOAT64
 from tests.dialects.prog.generators import ATTR_KEYS, ATTR_VALUES
 
 
@@ -107,6 +108,38 @@ def test_spelling_of_values(value: Any, text: str) -> None:
 def test_spelling_of_keys(key: str, text: str) -> None:
     assert spell_attrs({key: 1}) == text
     assert sc.parse(f"prog.call @f() {text}").args[0].attrs[key] == 1
+
+
+PAIR = "a\ud800\udc00"
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: freeze(PAIR),
+        lambda: freeze([1, PAIR]),
+        lambda: freeze([[PAIR], 1.0]),
+        lambda: freeze({"a": PAIR}),
+        lambda: freeze({PAIR: 1}),
+        lambda: freeze(slice(None, PAIR)),
+        lambda: named("name", PAIR),
+        lambda: build.var(PAIR, FLOAT64),
+        lambda: build.buffer(PAIR, 4, FLOAT64),
+    ],
+)
+def test_two_surrogates_in_a_row_are_refused(make: Callable[[], Any]) -> None:
+    with pytest.raises(ValueError, match="cannot hold the surrogates") as caught:
+        make()
+    assert str(caught.value) == (
+        "an attribute cannot hold the surrogates U+D800 and U+DC00 in a row; write the character U+10000"
+    )
+
+
+@pytest.mark.parametrize("text", ["\ud800", "\udc00\ud800", "\ud800x\udc00", "\U00010000"])
+def test_other_surrogates_read_back_through_a_file(text: str) -> None:
+    root = build.block([build.assign(text, build.const(1, FLOAT64), declare=True)])
+    printed = sc.render(root).encode("utf-8")
+    assert sc.parse(printed.decode("utf-8")) is root
 
 
 def test_attributes_are_spelled_in_order_and_without_those_hidden() -> None:

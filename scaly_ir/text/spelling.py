@@ -34,6 +34,19 @@ def spell_string(text: str) -> str:
     return "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in quoted)
 
 
+_surrogates = re.compile("[\ud800-\udbff][\udc00-\udfff]").search
+
+
+def surrogate_pair(text: str) -> str | None:
+    """Return the first two surrogates in a row, in words; None when `text` has none and so reads back as it is."""
+    found = None if text.isascii() else _surrogates(text)
+    if found is None:
+        return None
+    high, low = map(ord, found[0])
+    whole = 0x10000 + (high - 0xD800 << 10) + (low - 0xDC00)
+    return f"the surrogates U+{high:04X} and U+{low:04X} in a row; write the character U+{whole:04X}"
+
+
 @lru_cache(maxsize=4096)
 def spell_name(name: str) -> str:
     """Return `name` bare when the bare-name rule allows it, else quoted."""
@@ -41,7 +54,7 @@ def spell_name(name: str) -> str:
 
 
 def read_string(token: str) -> str:
-    """Return the value of a quoted string; `LiteralError` for a bad escape."""
+    """Return the value of a quoted string; `LiteralError` for a bad escape, or for what no file can hold."""
     try:
         value = json.loads(token)
     except ValueError as error:
@@ -49,6 +62,9 @@ def read_string(token: str) -> str:
         what = "a control character; write it as an escape" if control else "an escape that JSON does not know"
         raise LiteralError(f"the string holds {what}") from error
     assert isinstance(value, str)
+    pair = surrogate_pair(value)
+    if pair is not None:
+        raise LiteralError(f"the string holds {pair}")
     return value
 
 

@@ -31,7 +31,7 @@ ODD_VALUES: tuple[AttrValue, ...] = (
     *(1, 1.0, True, "1", "True", None, "None", 0.0, -0.0, (), (1,), (1.0,), (True,), ("1",)),
     *(INT64, "int64", "a", Word("a"), slice(1), slice(1, None), {"a": 1}, {"a": 1.0}, {}, ((1,),)),
     *(float_from_bits(0x7FF8000000000000), float_from_bits(0x7FF8000000000001), float_from_bits(0xFFF8000000000000)),
-    *(1 << 200, "\ud83d\ude42", "\U0001f642", "", [1, 2.0], [1.0, 2.0]),
+    *(1 << 200, "\ud83d", "\U0001f642", "", [1, 2.0], [1.0, 2.0]),
 )
 """Values that are all different, though some are equal in Python or look alike in text."""
 

@@ -49,7 +49,7 @@ def test_reading_rebuilds_what_is_gone(root: Node) -> None:
 
 def test_every_kind_of_attribute_value_survives() -> None:
     nodes = [Node(HOLDER, (), {"value": value, "a": 1}) for value in ODD_VALUES]
-    nodes.append(Node(HOLDER, (), {"value": 10**5000, "": -(10**5000), "\ud83d\ude42": 1, "float": 1}))
+    nodes.append(Node(HOLDER, (), {"value": 10**5000, "": -(10**5000), "\ud83d": 1, "float": 1}))
     nodes.append(Node(HOLDER, (), {"value": {"nested": {"map": [None, (1.0, 2.0), slice(1, None, "x")]}}}))
     for node in nodes:
         assert loads(dumps(node)) is node

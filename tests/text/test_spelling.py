@@ -224,6 +224,14 @@ def test_strings_with_a_bad_escape(token: str) -> None:
         read_string(token)
 
 
+@pytest.mark.parametrize("token", ['"a\ud800\udc00"', '"a\ud800\\udc00"', '"\\udbff\\udfff\udbff\\udfff"'])
+def test_two_surrogates_in_a_row_are_no_text(token: str) -> None:
+    with pytest.raises(
+        LiteralError, match=r"^the string holds the surrogates U\+D[8B].. and U\+D[CF].. in a row; write"
+    ):
+        read_string(token)
+
+
 @pytest.mark.parametrize("character", ["\t", "\r", "\0", "\x1b"])
 def test_control_characters_in_strings_are_escaped(character: str) -> None:
     with pytest.raises(LiteralError, match=r"^the string holds a control character; write it as an escape$"):
