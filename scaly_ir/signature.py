@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from scaly_ir.attributes import Attrs, AttrValue, Word, spell_value
 from scaly_ir.text.diagnostics import one_of
-from scaly_ir.types import DType
+from scaly_ir.types import DType, near_dtypes
 
 
 class ArgInfo(NamedTuple):
@@ -45,6 +45,9 @@ _KINDS: Final[dict[type, tuple[str, str]]] = {
     type(None): ("None", "'None'"),
 }
 """The kinds of attribute values: their names for a programmer, and in the words of the IR."""
+
+_FOREIGN_CONSTANTS: Final[dict[str, Any]] = {"true": True, "false": False, "none": None, "null": None}
+"""What other languages write for the constants, in small letters; here these are words as any other."""
 
 
 class AttrSpec:
@@ -107,7 +110,16 @@ class AttrSpec:
             return None
         kind = type(value)
         got = spell_value(value) if kind in self.kinds else _KINDS.get(kind, (kind.__name__, ""))[0]
-        return f"expects {self._described(0)}, got {got}"
+        return f"expects {self._described(0)}, got {got}{self.hint(value)}"
+
+    def hint(self, value: AttrValue) -> str:
+        """Return the end of a message that translates a word of another language, as ``; write 'True'``, or nothing."""
+        if not isinstance(value, str):
+            return ""
+        word = value.lower()
+        if word in _FOREIGN_CONSTANTS and type(_FOREIGN_CONSTANTS[word]) in self.kinds:
+            return f"; write '{_FOREIGN_CONSTANTS[word]}'"
+        return near_dtypes(value) if DType in self.kinds else ""
 
     def _described(self, column: int) -> str:
         if self.choices:

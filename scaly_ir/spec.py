@@ -183,7 +183,9 @@ def _attribute_faults(node: Node, specs: Mapping[str, AttrSpec]) -> Iterator[Fau
         if spec is None:
             hint = did_you_mean(key, [name for name, known in specs.items() if known.printed])
             yield Fault(f"attribute '{spell_name(key)}' is unknown{hint}", part=key)
-        elif not spec.fits(value) or (type(value) is int and value not in _INTEGERS):
+        elif type(value) is int and int in spec.kinds and value not in _INTEGERS:
+            yield Fault(f"attribute '{key}' is {shown_value(value)}, which does not fit int64", part=key)
+        elif not spec.fits(value):
             reason = f"attribute '{key}' is {shown_value(value)}, expected {spec.words}{_meant(value, spec)}"
             yield Fault(reason, part=key)
     for key, spec in specs.items():
@@ -198,7 +200,7 @@ def _meant(value: Any, spec: AttrSpec) -> str:
     if type(value) in spec.kinds:
         return did_you_mean(value, map(str, spec.choices))
     if value not in spec.choices:
-        return ""
+        return "" if spec.choices else spec.hint(value)
     return "; write it without quotes" if type(value) is str else "; write it in quotes"
 
 

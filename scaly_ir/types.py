@@ -110,8 +110,12 @@ def dtype(name: str) -> DType:
 
 def unknown_dtype(name: str) -> str:
     """Return what to say of a name that no element type has: what was probably meant, or the choices."""
-    hint = suggested(FOREIGN_NAMES[name]) if name in FOREIGN_NAMES else did_you_mean(str(name), _BY_NAME)
-    return f"unknown dtype '{name}'{hint or f'; expected {one_of(_BY_NAME)}'}"
+    return f"unknown dtype '{name}'{near_dtypes(name) or f'; expected {one_of(_BY_NAME)}'}"
+
+
+def near_dtypes(name: str) -> str:
+    """Return ``; did you mean 'float64'?`` for what other languages call an element type or a typo, else nothing."""
+    return suggested(FOREIGN_NAMES[name]) if name in FOREIGN_NAMES else did_you_mean(str(name), _BY_NAME)
 
 
 def int_range(dtype: DType) -> range:

@@ -10,9 +10,10 @@ import pytest
 
 import scaly_ir as sc
 from scaly_ir import op_attributes
+from scaly_ir.attributes import Word
 from scaly_ir.op import CallEffectKind, Op, OpAttrMap, register_op_attr, registry_scope
 from scaly_ir.signature import ArgInfo, AttrSpec
-from scaly_ir.types import FLOAT32, FLOAT64, INT32, MemRefType
+from scaly_ir.types import FLOAT32, FLOAT64, INT32, DType, MemRefType
 
 pytestmark = pytest.mark.usefixtures("registry")
 
@@ -163,6 +164,10 @@ def test_an_attribute_spec_says_what_is_wrong_in_words() -> None:
     assert AttrSpec(int, float).fault(None) == "expects int or float, got None"
     assert AttrSpec(str, choices=("a", "b", "c")).fault("d") == """expects "a", "b" or "c", got "d\""""
     assert AttrSpec(int, least=1).fault(0) == "expects int of at least 1, got 0"
+    assert AttrSpec(bool).fault(Word("true")) == "expects bool, got word; write 'True'"
+    assert AttrSpec(bool, type(None)).fault(Word("null")) == "expects bool or None, got word; write 'None'"
+    assert AttrSpec(int).fault(Word("true")) == "expects int, got word"
+    assert AttrSpec(DType).fault(Word("f64")) == "expects dtype, got word; did you mean 'float64'?"
     assert AttrSpec(int, least=0).words == "an integer of at least 0"
     assert AttrSpec(str, words="a name").words == "a name"
 

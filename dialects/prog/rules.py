@@ -207,9 +207,11 @@ def _assign_faults(node: Node) -> Iterator[str | Fault]:
         yield f"needs one scalar value, got {_names(node)}"
     elif node.args[0].type is not node.type:
         yield f"value has dtype {node.args[0].type}, the assignment says {node.type}"
-    if type(node.attrs.get("declare", True)) is not bool:
-        yield Fault("'declare' is not a boolean", part="declare")
-    elif node.attrs.get("declare") is False:
+    declare = node.attrs.get("declare", True)
+    if type(declare) is not bool:
+        hint = (node.op.attr_specs or {})["declare"].hint(declare)
+        yield Fault(f"'declare' is not a boolean{hint}", part="declare")
+    elif declare is False:
         yield Fault("'declare' is left out, not False", part="declare")
 
 

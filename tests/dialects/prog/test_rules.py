@@ -231,7 +231,7 @@ STATEMENTS: Final[list[tuple[Node, list[str]]]] = [
     ),
     (
         build.call("f", [], w_self=10**5000),
-        ["attrs-match-op: attribute 'w_self' is an integer of 16610 bits, expected an integer of at least 0"],
+        ["attrs-match-op: attribute 'w_self' is an integer of 16610 bits, which does not fit int64"],
     ),
     # what is no statement
     (ONE, ["for-body: 'prog.const_float' is not a statement"]),
