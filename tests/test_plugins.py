@@ -464,6 +464,14 @@ def test_the_example_by_option() -> None:
     assert "error: unknown operation 'my_ext.square'" in done.stderr
 
 
+def test_a_named_plugin_may_be_in_the_working_directory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(EXAMPLE)
+    # As an installed command, Python has the folder of the command on its path, not the working directory.
+    installed = (sys.executable, "-P", "-m", "scaly_ir.tools.scaly_opt")
+    assert _run(*installed, "--load-plugin=my_ext:register", stdin=SQUARE).stdout == SQUARE
+    assert "unknown operation" in _run(*installed, stdin=SQUARE, code=1).stderr
+
+
 def test_the_example_installed(tmp_path: Path) -> None:
     _install(tmp_path)
     site = str(tmp_path)

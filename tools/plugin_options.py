@@ -5,6 +5,7 @@ They are looked for before the command line is read as a whole, since plug-ins b
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Final
 
@@ -18,7 +19,7 @@ PLUGIN_OPTIONS: Final = (
 
 
 def load_requested_plugins(argv: Sequence[str]) -> None:
-    """Load the installed plug-ins, unless told not to, and those that are named.
+    """Load the installed plug-ins, unless told not to, and those that are named, from the working directory too.
 
     `PluginError` when one fails, `UsageError` for a name that is not like ``module:function``. Anything else that is
     wrong with the command line is left to who reads it.
@@ -41,6 +42,8 @@ def load_requested_plugins(argv: Sequence[str]) -> None:
                 named.append(_checked(Given("load-plugin", value, typed, start)))
     if installed:
         load_plugins()
+    if named and "" not in sys.path:
+        sys.path.append("")  # as an installed command, Python does not look in the working directory
     for target in named:
         load_plugin(target)
 
