@@ -1,0 +1,472 @@
+"""Binding repeated expressions keeps every value, repeats nothing and leaves nothing repeated; and it is quick.
+
+The golden files in `testdata/passes/cse` show what comes out; here they are run, before and after. What must come out
+is worked out once more by brute force, with code that shares nothing with the pass.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+import scaly_ir as sc
+from scaly_ir.dialects.prog import build, ops
+from scaly_ir.dialects.prog.affine import trip_count
+from scaly_ir.effects import side_effect
+from scaly_ir.graph import Node, postorder
+from scaly_ir.op import CallEffectKind, Op, registry_scope
+from scaly_ir.passes.prog.common_subexpressions import eliminate
+from scaly_ir.types import FLOAT64, INT64
+from tests.passes.prog.evaluator import EvaluationError, Result, run
+from tests.passes.prog.programs import inputs_of, modules
+from tests.passes.prog.scalar_programs import scalar_modules
+
+GOLDEN = Path(__file__).parents[3] / "testdata" / "passes" / "cse"
+
+EXAMPLES = settings(max_examples=max(300, settings().max_examples))
+
+
+def _assert_equal(first: Result, second: Result) -> None:
+    """Check that the outputs agree bit for bit.
+
+    Which of two NaNs a sum returns is not defined, and the operands of sums may be swapped, so NaNs count as equal.
+    """
+    assert first.outputs.keys() == second.outputs.keys()
+    for name, values in first.outputs.items():
+        assert _bits(values) == _bits(second.outputs[name]), f"{values} and {second.outputs[name]}"
+
+
+def _bits(values: np.ndarray[Any, Any]) -> bytes:
+    return (np.where(np.isnan(values), np.nan, values) if values.dtype.kind == "f" else values).tobytes()
+
+
+def _check(module: Node, inputs: dict[str, list[float]]) -> Node:
+    """Run the pass on a module, check all that must hold, and return the result."""
+    sc.verify(module)
+    after = eliminate(module)
+    sc.verify(after)
+    reread: Node = sc.parse(sc.render(after))
+    assert reread is after
+    assert eliminate(after) is after
+    for before, procedure in zip(module.args, after.args, strict=True):
+        _check_bindings(before, procedure)
+        _assert_nothing_repeated(procedure)
+    try:
+        expected = run(module, inputs)
+    except EvaluationError:
+        return after
+    result = run(after, inputs)
+    _assert_equal(expected, result)
+    if all([(trip_count(loop.args[0]) or 0) > 0 for loop in postorder(module) if loop.op is ops.FOR]):
+        more = result.executed - expected.executed  # what moves out of a loop that does not run is computed once more
+        assert set(more) <= {ops.VAR, ops.LOAD}
+    return after
+
+
+# --- brute force ------------------------------------------------------------------------------------------------------
+
+Path_ = tuple[int, ...]
+"""Where a statement is: its number in the procedure, then in the loop there, and so on."""
+
+
+def _statements(body: tuple[Node, ...], path: Path_ = ()) -> Iterator[tuple[Path_, Node]]:
+    """Yield all statements of a body in program order."""
+    for number, statement in enumerate(body):
+        yield (*path, number), statement
+        if statement.op is ops.FOR:
+            yield from _statements(build.body_of(statement), (*path, number))
+
+
+def _text(statement: Node) -> Iterator[Node]:
+    """Yield the nodes of a statement as often as its text shows them; the bounds of a loop are left out."""
+    pending = [] if statement.op is ops.FOR else list(statement.args)
+    while pending:
+        node = pending.pop()
+        yield node
+        pending += node.args
+
+
+def _check_bindings(before: Node, after: Node) -> None:
+    """Check that each binding is used twice, stands where it must, and has the name that it must have."""
+    statements = dict(_statements(build.body_of(after)))
+    old = {statement.attrs["target"] for _, statement in _statements(build.body_of(before)) if _is_assign(statement)}
+    declared = {s.attrs["target"]: path for path, s in statements.items() if _is_assign(s)}
+    bindings = {name: path for name, path in declared.items() if name not in old}
+    sizes: dict[str, int] = {}
+    for name, place in bindings.items():
+        assert name not in {node.attrs.get("name") for node in postorder(before)}
+        (value,) = statements[place].args
+        assert value.op not in ops.SCALAR_LEAVES
+        assert side_effect(value) is CallEffectKind.Pure
+        sizes[name] = sum([sizes.get(str(node.attrs.get("name")), 1) for node in _text(statements[place])])
+        uses = [path for path, s in statements.items() for node in _text(s) if node.attrs.get("name") == name]
+        assert len(uses) > 1
+        depth = len(place) - 1
+        assert {path[:depth] for path in uses} == {place[:-1]}
+        assert any([len(path) == depth + 1 for path in uses]) or len({path[depth] for path in uses}) > 1
+        for between in range(place[-1] + 1, min([path[depth] for path in uses])):
+            assert statements[(*place[:-1], between)].attrs.get("target") in bindings
+    by_number = sorted(bindings, key=lambda name: int(name.removeprefix("cse_v")))
+    assert [sizes[name] for name in by_number] == sorted(sizes.values(), reverse=True)
+
+
+def _is_assign(statement: Node) -> bool:
+    return statement.op is ops.ASSIGN
+
+
+def _assert_nothing_repeated(procedure: Node) -> None:
+    """Check that no pure expression is computed twice with the same values where that can be helped."""
+    statements = list(_statements(build.body_of(procedure)))
+    assigned = [(path, s.attrs["target"]) for path, s in statements if _is_assign(s) and "declare" not in s.attrs]
+    straight = all([len(path) == 1 for path, _ in statements])
+    changes: Counter[str] = Counter()
+    found: Counter[object] = Counter()
+
+    def version(name: str, place: Path_) -> tuple[str, int, int]:
+        """Tell apart the values of a variable: by what changed it before, and by the loops around that change it."""
+        around = [n for n in range(1, len(place)) if any([p[:n] == place[:n] and t == name for p, t in assigned])]
+        return name, changes[name], max(around, default=0)
+
+    def key(node: Node, place: Path_) -> object:
+        if node.op is ops.VAR:
+            return version(node.attrs["name"], place)
+        if not node.args:
+            return node
+        operands = [key(operand, place) for operand in node.args]
+        if node.op.get_attr("TCommutative"):
+            operands.sort(key=repr)
+        return (node.op.name, str(node.attrs), str(node.type), *operands)
+
+    for place, statement in statements:
+        for node in _text(statement):
+            if ops.is_scalar(node.op) and node.args and side_effect(node) is CallEffectKind.Pure:
+                found[key(node, place)] += 1 if straight or not _is_hazard(node) else 0
+        if statement.op is ops.FOR:
+            changes[statement.args[0].attrs["name"]] += 1
+        elif _is_assign(statement):
+            changes[statement.attrs["target"]] += 1
+    assert max(found.values(), default=1) <= 1, found.most_common(1)
+
+
+def _is_hazard(root: Node) -> bool:
+    """Tell whether an expression holds an operation that may be meaningless, and so may have to stay in a loop."""
+    names = {"prog.div", "prog.mod", "prog.cast"}
+    return any([node.op.name in names and node.type.is_int for node in postorder(root)])
+
+
+# --- every program ----------------------------------------------------------------------------------------------------
+
+SCALAR_INPUTS: dict[str, list[float]] = {"n": [3, 2, -1, 5], "x": [0.5, -0.0, 3.0, -1.25], "y": [1.0] * 4, "z": [1] * 4}
+
+
+@EXAMPLES
+@given(modules())
+def test_values_are_kept_and_nothing_is_computed_more_often(module: Node) -> None:
+    _check(module, inputs_of(module))
+
+
+@EXAMPLES
+@given(scalar_modules())
+def test_repeated_scalars_in_loops(module: Node) -> None:
+    _check(module, SCALAR_INPUTS)
+    _check(module, {**SCALAR_INPUTS, "n": [0, 0, 2, 1]})
+
+
+@EXAMPLES
+@given(scalar_modules(loops=False))
+def test_repeated_scalars_in_straight_lines(module: Node) -> None:
+    _check(module, SCALAR_INPUTS)
+
+
+@pytest.mark.parametrize("path", sorted(GOLDEN.glob("*.sir")), ids=lambda path: path.stem)
+def test_golden_files(path: Path) -> None:
+    module = sc.parse(path.read_text(encoding="utf-8"), path.name)
+    after = _check(module, inputs_of(module, integer=1))
+    _check(module, inputs_of(module, integer=0))
+    assert (after is module) == path.stem.startswith("keep_")
+
+
+# --- operators of others ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def operators() -> Iterator[None]:
+    """Register `test.scale`, pure with an attribute, `test.state`, which reads state, and `test.unknown`."""
+    with registry_scope():
+        for name, attrs in (("scale", {"by": int}), ("state", {}), ("unknown", {})):
+            op = Op.register(f"test.{name}")
+            op.set_signature(("x",), attrs=attrs)
+            op.set_attr("TFixedReturnType", "float64")
+        Op.get("test.scale").set_attr("TCallEffectKind", CallEffectKind.Pure)
+        Op.get("test.state").set_attr("TCallEffectKind", CallEffectKind.ReadState)
+        yield
+
+
+def _lines(*statements: str) -> Node:
+    text = "\n".join(statements)
+    module: Node = sc.parse(f"""prog.module {{ prog.proc @f(%x: memref<4xfloat64>, %y: memref<4xfloat64>) {{
+        %a = prog.assign prog.load %x[0] : float64 {{declare=True}}
+        {text}
+    }} }}""")
+    sc.verify(module)
+    return module
+
+
+def _bound(module: Node) -> dict[str, str]:
+    """Return what the pass binds, by name."""
+    text = sc.render(eliminate(module))
+    lines = [line.split() for line in text.splitlines() if line.strip().startswith("%cse_v")]
+    return {words[0]: " ".join(words[3:-3]) for words in lines}
+
+
+@pytest.mark.usefixtures("operators")
+def test_an_operator_with_other_attributes_is_another_one() -> None:
+    two, three = (
+        "prog.store (test.scale(%a) {by=2}), %y[0] : float64",
+        "prog.store (test.scale(%a) {by=3}), %y[1] : float64",
+    )
+    assert _bound(_lines(two, three)) == {}
+    assert _bound(_lines(two, three, two)) == {"%cse_v1": "(test.scale(%a) {by=2})"}
+
+
+@pytest.mark.usefixtures("operators")
+@pytest.mark.parametrize("name", ["state", "unknown"])
+def test_what_does_more_than_compute_stays_but_its_operands_do_not(name: str) -> None:
+    line = f"prog.store prog.neg(test.{name}(prog.exp(prog.neg(%a)))), %y[0] : float64"
+    module = _lines(line, line)
+    assert _bound(module) == {"%cse_v1": "prog.exp(prog.neg(%a))"}
+    assert sc.render(eliminate(module)).count(f"prog.neg(test.{name}(%cse_v1))") == 2
+
+
+@pytest.mark.usefixtures("operators")
+def test_what_stays_and_is_repeated_repeats_its_operands() -> None:
+    """The operand stands once in the graph of the statement, and twice in its text."""
+    opaque = "test.unknown(prog.exp(%a))"
+    assert _bound(_lines(f"prog.store prog.add({opaque}, {opaque}), %y[0] : float64")) == {"%cse_v1": "prog.exp(%a)"}
+
+
+def test_an_operator_that_may_be_swapped_says_so() -> None:
+    lines = [f"prog.store prog.mul({x}, {y}), %y[0] : float64" for x, y in (("%a", "2"), ("2", "%a"))]
+    assert _bound(_lines(*lines)) == {"%cse_v1": "prog.mul(%a, 2)"}
+    with registry_scope():
+        Op.get("prog.mul").reset_attr("TCommutative")
+        assert _bound(_lines(*lines)) == {}
+
+
+# --- divisions --------------------------------------------------------------------------------------------------------
+
+
+def _divided(divisor: str, *, trips: str = "%k", dividend: str = "%p") -> bool:
+    """Tell whether a division moves out of two loops, of which the first may not run."""
+    loop = f"""prog.for %j = 0 to {trips} step 1 {{kind=serial}} {{
+      prog.store prog.div({dividend}, {divisor}), %z[0] : int64
+    }}\n"""
+    module = sc.parse(f"""prog.module {{ prog.proc @f(%n: memref<2xint64>, %z: memref<1xint64>) {{
+        %p = prog.assign prog.load %n[0] : int64 {{declare=True}}
+        %k = prog.assign prog.load %n[1] : int64 {{declare=True}}
+        prog.for %i = 0 to 4 step 1 {{kind=serial}} {{ {loop} {loop} }}
+    }} }}""")
+    after = _check(module, {"n": [5, 1], "z": [0]})
+    _check(module, {"n": [0, 0], "z": [0]})
+    return str(sc.render(after)).count("prog.div(") == 1
+
+
+@pytest.mark.parametrize(
+    "divisor", ["2", "prog.add(%i, 1)", "prog.sub(%i, 4)", "%SCALY_WIDTH_2", "prog.maximum(%p, 1)"]
+)
+def test_a_division_moves_where_its_divisor_is_never_zero(divisor: str) -> None:
+    dividend = "%p" if "sub" not in divisor else "%i"
+    assert _divided(divisor, dividend=dividend)
+
+
+@pytest.mark.parametrize("divisor", ["0", "%p", "%i", "prog.sub(%i, 3)", "prog.floormod(%p, 3)"])
+def test_a_division_stays_where_its_divisor_may_be_zero(divisor: str) -> None:
+    assert not _divided(divisor, trips="0")
+
+
+def test_a_division_that_may_leave_its_type_stays() -> None:
+    assert not _divided("-1")
+    assert _divided("-1", dividend="prog.floormod(%p, 9)")
+
+
+def test_a_value_is_shared_with_the_loops_behind_the_first_that_runs() -> None:
+    """Each loop binds its own division; behind the one that runs for certain, there is just that one."""
+    inner = "prog.for %j = 0 to %p step 1 {kind=serial} { prog.store prog.mod(4, %p), %z[1] : int64 }"
+    outer = f"""prog.for %i = 0 to %p step 1 {{kind=serial}} {{
+      prog.store prog.mod(4, %p), %z[0] : int64
+      {inner}
+    }}"""
+    module = sc.parse(f"""prog.module {{ prog.proc @f(%n: memref<1xint64>, %z: memref<2xint64>) {{
+        %p = prog.assign prog.load %n[0] : int64 {{declare=True}}
+        {outer} {outer}
+        prog.store prog.neg(prog.mod(4, %p)), %z[0] : int64
+        {outer}
+    }} }}""")
+    after = _check(module, {"n": [3], "z": [0, 0]})
+    assert sc.render(after).count("prog.mod(") == 3
+
+
+# --- large programs ---------------------------------------------------------------------------------------------------
+
+A, B = build.var("a", FLOAT64), build.var("b", FLOAT64)
+Y = build.param("y", (4,))
+SUM = build.apply("add", A, B)
+
+
+def _procedure(body: list[Node]) -> Node:
+    x = build.param("x", (4,))
+    loads = [build.assign(name, build.load(build.view(x, at)), declare=True) for at, name in enumerate("ab")]
+    return build.program([build.proc("f", [x, Y], [*loads, *body])])
+
+
+def _store(value: Node) -> Node:
+    return build.store(build.view(Y, 0), value)
+
+
+def _nest(depth: int) -> Node:
+    """Return loops in loops, each with the same sum before and behind the loop in it, and an assignment."""
+    inner = _store(SUM)
+    for level in range(depth):
+        changed = build.assign("b", build.apply("add", SUM, A))
+        inner = build.for_(build.range_(f"i{level}", 0, 1), [_store(SUM), inner, _store(SUM), changed])
+    return _procedure([_store(SUM), inner])
+
+
+def _wide(count: int) -> Node:
+    shared = SUM
+    for _ in range(100):
+        shared = build.apply("mul", shared, A)
+    values = [build.apply("add", shared, build.const(k, FLOAT64)) for k in range(count)]
+    return _procedure([_store(value) for value in values])
+
+
+def _changing(count: int) -> Node:
+    changed = build.assign("a", build.apply("mul", SUM, B))
+    return _procedure([_store(SUM), _store(SUM), changed] * count)
+
+
+def _chain(length: int) -> Node:
+    value = A
+    for _ in range(length):
+        value = build.apply("add", value, B)
+    return _procedure([_store(value), _store(value)])
+
+
+def _divisions(length: int) -> Node:
+    index = build.var("i")
+    value = index
+    for _ in range(length):
+        value = build.apply("div", index, build.apply("add", value, build.index(1)))
+    store = _store(build.cast(value, FLOAT64))
+    return _procedure([build.for_(build.range_("i", 0, 4), [store, store])])
+
+
+def _calls(module: Node) -> int:
+    """Return how many function calls, of Python and of C, it takes to run the pass on a module."""
+    count = 0
+
+    def profile(frame: FrameType, event: str, argument: object) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    sys.setprofile(profile)
+    try:
+        after = eliminate(module)
+    finally:
+        sys.setprofile(None)
+    assert after is not module
+    return count
+
+
+@pytest.mark.parametrize("make", [_nest, _wide, _changing, _chain, _divisions])
+def test_the_work_is_linear(make: Callable[[int], Node]) -> None:
+    short, long = _calls(make(500)), _calls(make(1_000))
+    assert 1.5 < long / short < 2.15
+
+
+def test_a_thousand_loops() -> None:
+    after = eliminate(_nest(1_000))
+    sc.verify(after)
+    assert eliminate(after) is after
+
+
+def test_a_chain_of_a_hundred_thousand_nodes() -> None:
+    after = eliminate(_chain(100_000))
+    assert len([s for s in build.body_of(after.args[0]) if s.op is ops.ASSIGN]) == 3
+
+
+def test_twenty_thousand_statements() -> None:
+    after = eliminate(_wide(20_000))
+    assert len([s for s in build.body_of(after.args[0]) if s.op is ops.ASSIGN]) == 3
+
+
+def test_repeated_squares() -> None:
+    """The text has 2**60 nodes; every square is used twice by the next one, so each gets a name."""
+    value = A
+    for _ in range(60):
+        value = build.apply("mul", value, value)
+    after = eliminate(_procedure([_store(value)]))
+    sc.verify(after)
+    assert sc.render(after).count("prog.mul") == 60
+    assert "%cse_v1 = prog.assign prog.mul(%cse_v2, %cse_v2)" in sc.render(after)
+
+
+def test_repeated_squares_of_a_load_stay() -> None:
+    value = build.load(build.view(Y, 0))
+    for _ in range(60):
+        value = build.apply("mul", value, value)
+    module = _procedure([_store(value)])
+    assert eliminate(module) is module
+
+
+def test_names_of_texts_that_nobody_can_count_go_from_users_to_operands() -> None:
+    value = A
+    for _ in range(200):
+        value = build.apply("mul", value, value)
+    after = eliminate(_procedure([_store(build.apply("neg", value))]))
+    text = sc.render(after)
+    assert all([f"%cse_v{k} = prog.assign prog.mul(%cse_v{k + 1}, %cse_v{k + 1})" in text for k in range(1, 199)])
+
+
+# --- the pass ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_pass_keeps_what_it_does_not_change() -> None:
+    idle = build.proc("g", [Y], [_store(build.const(1, FLOAT64))], {"input_count": 0})
+    busy = _procedure([_store(SUM), _store(SUM)]).args[0].with_attrs(input_count=1, lowering="scalar")
+    module = build.program([idle, busy], lanes=4)
+    after = sc.run_passes(module, "cse")
+    assert after is not module
+    assert after.attrs is module.attrs
+    assert after.args[0] is idle
+    assert after.args[1].attrs is busy.attrs
+    assert build.params_of(after.args[1]) == build.params_of(busy)
+
+
+def test_an_empty_module_is_left_alone() -> None:
+    module = build.program([])
+    assert eliminate(module) is module
+
+
+def test_an_equal_loop_stands_twice() -> None:
+    """Both loops are one node, but what they compute was changed in between."""
+    loop = build.for_(build.range_("i", 0, 2), [_store(SUM), _store(SUM)])
+    changed = build.assign("a", build.const(2, FLOAT64))
+    after = _check(_procedure([loop, changed, loop]), {"x": [1, 2, 3, 4], "y": [0] * 4})
+    assert sc.render(after).count("prog.add") == 2
+
+
+def test_integers_of_tables_are_bound() -> None:
+    """An operand that is repeated only inside of loads of equal text is bound as well."""
+    at = build.apply("mul", build.cast(A, INT64), build.index(2))
+    read = build.load(build.view(Y, at))
+    after = eliminate(_procedure([_store(build.apply("mul", read, read))]))
+    assert "prog.mul(prog.load %y[%cse_v1], prog.load %y[%cse_v1])" in sc.render(after)
