@@ -13,10 +13,10 @@ from typing import Final
 from scaly_ir.errors import PluginError
 from scaly_ir.graph import Node
 from scaly_ir.spec import NO_SPEC, Rule, Spec, add_guest_rules, check_each_node
-from scaly_ir.text.diagnostics import Diagnostic, did_you_mean, error, note
+from scaly_ir.text.diagnostics import Diagnostic, did_you_mean, error, note, one_of
 from scaly_ir.text.locations import Locations, Parsed
 from scaly_ir.text.source import Source, Span
-from scaly_ir.text.terminals import scan
+from scaly_ir.text.terminals import foreign_comment, scan
 from scaly_ir.undo import note_undo
 
 
@@ -68,6 +68,12 @@ def dialect_names() -> list[str]:
     return sorted({*_BUILT_IN, *[dialect.name for dialect in _LOADED.values()]})
 
 
+def _names_with_text() -> list[str]:
+    """Return the names of the dialects whose files there may be, in quotes."""
+    loaded = [dialect.name for dialect in _LOADED.values() if dialect.read is not _no_text]
+    return [f"'{name}'" for name in sorted({*_BUILT_IN, *loaded})]
+
+
 def add_dialect(dialect: Dialect) -> None:
     """Add a dialect that does not come with the project; `PluginError` when its name or prefix is taken."""
     if dialect.name in dialect_names() or dialect.op_prefix in (*_BUILT_IN, *_LOADED):
@@ -94,13 +100,17 @@ def dialect_of(root: Node) -> Dialect:
 
 def parse_source(source: Source) -> Parsed:
     """Read a file of any dialect; which one follows from the first operation in it."""
+    commented = 0
     for lexeme in scan(source.text):
-        if lexeme.kind == "NAME":
+        if lexeme.kind == "OTHER" and lexeme.start >= commented:
+            commented = foreign_comment(source.text, lexeme.start) or 0  # which says nothing of the dialect
+        if lexeme.kind == "NAME" and lexeme.start >= commented:
             name = lexeme.text.partition(".")[0]
             if name in _BUILT_IN or name in _LOADED:
                 return load_dialect(name).read(source)
             span = Span(source, lexeme.start, lexeme.start + len(name))
-            return _refused(f"unknown dialect '{name}'{did_you_mean(name, dialect_names())}", span, "unknown-dialect")
+            hint = did_you_mean(name, dialect_names()) or f"; expected {one_of(_names_with_text())}"
+            return _refused(f"unknown dialect '{name}'{hint}", span, "unknown-dialect")
     return load_dialect("prog").read(source)
 
 

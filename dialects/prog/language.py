@@ -37,6 +37,23 @@ _KEYWORDS: Final = {
 _STATEMENT: Final = frozenset({"FOR", "STORE", "STORE_PAIR", "CALL", "VALUE"})
 _SCALAR: Final = frozenset({"INT", "FLOAT", "VALUE", "LOAD", "OPERATOR", "CAST", "CONST", "NAME", "LPAR"})
 
+_SIGNS: Final = (
+    ("**", "pow"),
+    ("<=", "le"),
+    ("==", "eq"),
+    ("!=", "ne"),
+    ("&&", "and"),
+    ("||", "or"),
+    ("+", "add"),
+    ("-", "sub"),
+    ("*", "mul"),
+    ("/", "div"),
+    ("%", "mod"),
+    ("<", "lt"),
+    ("&", "and"),
+    ("|", "or"),
+)
+
 LANGUAGE: Final = Language(
     name="prog",
     grammar=Path(__file__).with_name("assembly.lark"),
@@ -79,9 +96,18 @@ LANGUAGE: Final = Language(
         "min": "write 'prog.minimum'",
         "max": "write 'prog.maximum'",
         "fabs": "write 'prog.abs'",
+        "func": "write 'prog.proc'",
+        "function": "write 'prog.proc'",
+        "def": "write 'prog.proc'",
         "true": "a bool is written 0 or 1",
         "false": "a bool is written 0 or 1",
         "True": "a bool is written 0 or 1",
         "False": "a bool is written 0 or 1",
     },
+    infix={
+        ">=": "'prog.le' with its operands swapped",
+        **{sign: f"'prog.{name}(..., ...)'" for sign, name in _SIGNS},
+        ">": "'prog.lt' with its operands swapped",
+    },
+    after_scalar=frozenset({"COMMA", "RPAR", "RSQB", "COLON", "TO", "STEP", "LATTRS"}),
 )

@@ -21,7 +21,7 @@ from scaly_ir.text.language import ATTRIBUTE_KEY, ATTRIBUTES, PUNCTUATION, Langu
 from scaly_ir.text.mistakes import explain
 from scaly_ir.text.situation import Situation
 from scaly_ir.text.source import Source, Span
-from scaly_ir.text.terminals import Lexeme, scan
+from scaly_ir.text.terminals import Lexeme, foreign_comment, scan
 
 MAX_ERRORS: Final = 1000
 """Reading stops after that many mistakes in one text."""
@@ -165,6 +165,8 @@ class Driver:
         )
         if kind == "$END" or accepted == {"$END"}:
             return False
+        if lexeme.kind == "OTHER" and self._skip_comment(lexeme.start):
+            return True
         if between:
             return self._recover_between(lexeme, kind, accepted)
         state = self._parser.parser_state
@@ -181,6 +183,15 @@ class Driver:
             if self._lexemes[self._at] is lexeme and self._within_line():
                 self._skip_one()
             self._skip()
+        return True
+
+    def _skip_comment(self, start: int) -> bool:
+        """Skip a comment of another language, which then does no further harm; False when none begins at `start`."""
+        end = foreign_comment(self._source.text, start)
+        if end is None:
+            return False
+        while self._lexemes[self._at].start < end:
+            self._at += 1
         return True
 
     def _within_line(self) -> bool:

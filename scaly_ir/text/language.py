@@ -80,6 +80,10 @@ class Language:
     sentences: Sequence[Sentence]
     hints: Mapping[str, str]
     """For words of other languages, what to write here."""
+    infix: Mapping[str, str]
+    """For signs that other languages write between two scalars, what to write here; longer ones first."""
+    after_scalar: frozenset[str]
+    """The terminals that may follow a scalar."""
 
     def operations(self) -> list[str]:
         """Return what may stand where a scalar is expected, for suggestions."""

@@ -13,7 +13,7 @@ from scaly_ir.text.diagnostics import Diagnostic, did_you_mean, error, note
 from scaly_ir.text.language import ATTRIBUTES, Language
 from scaly_ir.text.situation import WORDS, Situation, alternatives, shown
 from scaly_ir.text.source import Span
-from scaly_ir.text.terminals import Lexeme
+from scaly_ir.text.terminals import Lexeme, foreign_comment
 from scaly_ir.types import unknown_dtype
 
 _CLOSERS: Final = {"LPAR": "RPAR", "LSQB": "RSQB", "LESSTHAN": "MORETHAN", "LBRACE": "RBRACE", ATTRIBUTES: "RBRACE"}
@@ -43,6 +43,13 @@ def explain(situation: Situation) -> Diagnostic:
 # --- what no text may hold --------------------------------------------------------------------------------------------
 
 
+def _comment(situation: Situation) -> Mistake | None:
+    start = situation.found.start
+    if situation.found.kind != "OTHER" or foreign_comment(situation.source.text, start) is None:
+        return None
+    return Mistake("a comment begins with '//'")
+
+
 def _unclosed_string(situation: Situation) -> Mistake | None:
     found, after = situation.found, situation.lexemes[situation.at + 1 : situation.at + 2]
     if found.kind == "UNCLOSED":
@@ -62,26 +69,37 @@ def _stray_character(situation: Situation) -> Mistake | None:
         return None
     after = situation.lexemes[situation.at + 1]
     joined = after.start == found.end
+    if text in "%@" and joined and after.text.isalpha():
+        return _letters(situation, found.start)
+    before = situation.before
+    named = before is not None and before.kind in ("VALUE", "SYMBOL") and before.text[-1] != '"'
+    if text.isalpha() and before is not None and named and before.end == found.start:
+        return _letters(situation, before.start)
     if text in "%@" and after.kind in ("INT", "FLOAT") and joined:
         message = f'a name does not begin with a digit; write {text}"{after.text}" or another name'
         return Mistake(message, (found.start, after.end))
     if text in "%@":
         return Mistake(f"'{text}' is not followed by a name")
-    if text in "+-" and after.kind in ("INT", "FLOAT"):
+    if text in "+-" and after.kind in ("INT", "FLOAT") and not situation.accepted.isdisjoint(("INT", "FLOAT")):
         return Mistake(
             f"expected a number, found '{text}'; write '{text.strip('+')}{after.text}'", (found.start, after.end)
         )
-    before = situation.before
-    if text.isalpha() and before is not None and before.kind in ("VALUE", "SYMBOL") and before.end == found.start:
-        rest = re.compile(r"\w*").match(situation.source.text, found.start)
-        name = before.text[1:] + (rest[0] if rest else text)
-        place = (before.start, before.start + 1 + len(name))
-        return Mistake(f'a name with letters beyond a to z stands in quotes: {before.text[0]}"{name}"', place)
     if text == "\r":
         return Mistake("a carriage return without a line feed after it")
     return Mistake(
         f"unexpected character '{text}'" if text.isprintable() else f"unexpected character U+{ord(text):04X}"
     )
+
+
+def _letters(situation: Situation, start: int) -> Mistake:
+    """Return what to say of a bare name, from its sigil at `start` on, with letters that want quotes."""
+    sigil, text = situation.source.text[start], situation.source.text
+    name = _word_characters.match(text, start + 1)
+    assert name is not None
+    return Mistake(f'a name with letters beyond a to z stands in quotes: {sigil}"{name[0]}"', (start, name.end()))
+
+
+_word_characters: Final = re.compile(r"[\w.$-]*")
 
 
 def _number(situation: Situation) -> Mistake | None:
@@ -179,7 +197,8 @@ def _no_statement(situation: Situation) -> Mistake | None:
             f"'{dotted}' is a scalar, not a statement; give it a name: '%x = {language.name}.assign {dotted}...'"
         )
     known = [word for word, terminal in language.keywords.items() if terminal in language.starters]
-    return Mistake(f"unknown statement '{found.text}'{did_you_mean(dotted, known)}")
+    hint = language.hints.get(found.text.rpartition(".")[2])
+    return Mistake(f"unknown statement '{found.text}'{f'; {hint}' if hint else did_you_mean(dotted, known)}")
 
 
 # --- within a statement -----------------------------------------------------------------------------------------------
@@ -254,6 +273,28 @@ def _sentence(situation: Situation) -> Mistake | None:
     return None
 
 
+def _infix(situation: Situation) -> Mistake | None:
+    """Recognise an operator behind a scalar that is complete."""
+    found, before, accepted = situation.found, situation.before, situation.accepted
+    if before is None or situation.begins_line() or accepted.isdisjoint(situation.language.after_scalar):
+        return None
+    if before.kind not in ("INT", "FLOAT", "VALUE") and before.text not in (")", "]"):
+        return None
+    if {"COMMA", "RSQB"} <= accepted or not accepted.isdisjoint(_NO_INFIX):
+        return None
+    text = situation.source.text
+    operator = next((sign for sign in situation.language.infix if text.startswith(sign, found.start)), "")
+    signed = found.kind in ("INT", "FLOAT") and not (situation.opener is not None and "COMMA" in accepted)
+    if not operator or not (found.kind in ("OTHER", "ANGLE") or found.text == "=" or signed):
+        return None
+    place = (found.start, found.start + len(operator))
+    return Mistake(f"there are no infix operators; write {situation.language.infix[operator]}", place)
+
+
+_NO_INFIX: Final = frozenset({"OPERATOR", "LSQB", "EQUAL", "RBRACE", "MORETHAN"})
+"""Where one of these fits, what stands before is no scalar that is complete."""
+
+
 def _read(situation: Situation) -> Mistake | None:
     """Recognise ``%x[i]`` used as a value."""
     before = situation.before
@@ -268,6 +309,8 @@ def _read(situation: Situation) -> Mistake | None:
 
 _RECOGNISED: Final = (
     _unclosed_string,
+    _comment,
+    _infix,
     _stray_character,
     _number,
     _block,

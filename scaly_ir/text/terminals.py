@@ -73,3 +73,19 @@ def scan(text: str, start: int = 0, end: int | None = None) -> Iterator[Lexeme]:
         yield Lexeme(kind, match.group(kind), *match.span(kind))
         if kind == "END":
             return
+
+
+_LONGEST_COMMENT: Final = 2000
+"""The end of a comment of several lines is looked for so far, lest text full of them take long."""
+
+
+def foreign_comment(text: str, start: int) -> int | None:
+    """Return where a comment of another language ends that begins at `start`; None when none does."""
+    line = text.find("\n", start)
+    line = len(text) if line < 0 else line
+    if text.startswith("#", start):
+        return line
+    if not text.startswith("/*", start):
+        return None
+    closed = text.find("*/", start + 2, start + _LONGEST_COMMENT)
+    return line if closed < 0 else closed + 2

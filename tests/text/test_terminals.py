@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scaly_ir.text.terminals import TERMINALS, scan, tokens
+from scaly_ir.text.terminals import TERMINALS, foreign_comment, scan, tokens
 from tests.dialects.prog.texts import ODD_TOKENS
 
 TEXTS = st.one_of(
@@ -126,3 +126,22 @@ def test_hostile_text_is_cut_in_linear_time(part: str) -> None:
         cut = tokens(text)
         assert time.process_time() - start < 5
         assert cut[-1] == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "start", "end"),
+    [
+        ("# a\nb", 0, 3),
+        ("x # a", 2, 5),
+        ("#", 0, 1),
+        ("/* a */ b", 0, 7),
+        ("/* a\n b */ c", 0, 10),
+        ("/*/ a\nb", 0, 5),
+        ("/* a" + " " * 20_000 + "\n*/", 0, 20_004),
+        ("/ * a */", 0, None),
+        ("// a", 0, None),
+        ("a # b", 0, None),
+    ],
+)
+def test_comments_of_other_languages(text: str, start: int, end: int | None) -> None:
+    assert foreign_comment(text, start) == end
