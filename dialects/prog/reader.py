@@ -15,16 +15,8 @@ from typing import Any, Final, NoReturn
 
 from scaly_ir.attributes import NO_ATTRS, AttrValue
 from scaly_ir.dialects.prog import ops
-from scaly_ir.dialects.prog.assembler import (
-    DECLARE,
-    KINDS,
-    Assembler,
-    Item,
-    Literal,
-    Place,
-    syntax_attrs,
-    word_or_constant,
-)
+from scaly_ir.dialects.prog.assembler import DECLARE, KINDS, Assembler, syntax_attrs, word_or_constant
+from scaly_ir.dialects.prog.scalars import Item, Literal, Place
 from scaly_ir.graph import Node, intern_node
 from scaly_ir.op import Op
 from scaly_ir.text.spelling import MAX_INTEGER_DIGITS, read_int, read_name, read_string, read_whole

@@ -12,8 +12,9 @@ from lark import Token
 
 from scaly_ir.attributes import Attrs, AttrValue
 from scaly_ir.dialects.prog import ops
-from scaly_ir.dialects.prog.assembler import Application, Assembler, Item, Literal, Place, word_or_constant
+from scaly_ir.dialects.prog.assembler import Assembler, word_or_constant
 from scaly_ir.dialects.prog.language import LANGUAGE, OPERATORS
+from scaly_ir.dialects.prog.scalars import Application, Item, Literal, Place
 from scaly_ir.graph import Node
 from scaly_ir.op import Op
 from scaly_ir.text.diagnostics import Diagnostic
