@@ -3,65 +3,43 @@
 It takes what nearly all files consist of, in any layout, and gives up on everything else (mistakes, registered
 operators, unusual attribute values) by returning None; the grammar in ``assembly.lark`` then reads the whole text. It
 never reports anything. Meaning is the `Assembler`'s, shared with that reader; a property test holds that both give the
-same nodes.
+same nodes. Here are the text and its statements; what stands in a statement is the `ScalarReader`'s.
 """
 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, NoReturn
+from typing import Final
 
-from scaly_ir.attributes import NO_ATTRS, AttrValue
+from scaly_ir.attributes import AttrValue
 from scaly_ir.dialects.prog import ops
 from scaly_ir.dialects.prog.assembler import DECLARE, KINDS, Assembler, syntax_attrs, word_or_constant
-from scaly_ir.dialects.prog.scalars import Item, Literal, Place
-from scaly_ir.graph import Node, intern_node
+from scaly_ir.dialects.prog.scalar_reader import NUMBER_WORDS, ScalarReader, Unusual, is_integer, is_number
+from scaly_ir.dialects.prog.scalars import Literal, Place
+from scaly_ir.graph import Node
 from scaly_ir.op import Op
-from scaly_ir.text.spelling import MAX_INTEGER_DIGITS, read_int, read_name, read_string, read_whole
+from scaly_ir.text.spelling import MAX_INTEGER_DIGITS, read_name, read_string, read_whole
 from scaly_ir.text.terminals import tokens
-from scaly_ir.types import DTYPES, FLOAT64, INT64, DType, MemRefType
+from scaly_ir.types import FLOAT64, DType
 
 _FIRST_CHUNK: Final = 1 << 17
 
-_DTYPES: Final[dict[str, DType]] = {str(dtype): dtype for dtype in DTYPES}
-_OPERATORS: Final = ops.OPERATORS
-_NUMBER_START: Final = frozenset("-.0123456789")
-_NUMBER_WORDS: Final = frozenset({"inf", "nan"})
 _DECLARE: Final = ["{", "declare", "=", "True", "}"]
 _KIND: Final = ["{", "kind", "="]
 
 
-_is_integer = re.compile(r"-?[0-9]+").fullmatch
-
-
-class _Unusual(Exception):  # noqa: N818 - not a mistake of anybody's
-    """This text is not for the fast reader, or it is cut off."""
-
-
-def _give_up(message: str, at: Any, code: str) -> NoReturn:
-    raise _Unusual
-
-
-def _is_number(token: str) -> bool:
-    return token[0] in _NUMBER_START or token in _NUMBER_WORDS or token.startswith("nan<")
-
-
-class Reader:
-    """One reading: the tokens of the current part of the text and the assembler they go to."""
+class Reader(ScalarReader):
+    """One reading; the tokens are those of the current part of the text."""
 
     def __init__(self, text: str) -> None:
+        super().__init__()
         self._text = text
         self._position = 0
         self._chunk = _FIRST_CHUNK
-        self._tokens: list[str] = []
-        self._next = 0
         self._before = 0
         self._open: list[str] = []
         self._top = ""
-        self._literals: dict[str, Literal] = {}
-        self.assembler = Assembler(_give_up)
 
     def read(self) -> bool:
         """Read the whole text into the assembler; False when the text is not for this reader."""
@@ -72,7 +50,7 @@ class Reader:
                 if read_one():
                     continue
                 return not self._open
-            except (_Unusual, IndexError, ValueError):
+            except (Unusual, IndexError, ValueError):
                 # The statement that failed handed nothing over yet: it is read again, with more text behind it.
                 self._next, self._top = start, top
                 del self._open[opened:]
@@ -105,18 +83,18 @@ class Reader:
         if token[:1] == "%":
             self._check_place("statement")
             if cut[at + 1] != "=" or len(token) == 1:
-                raise _Unusual
+                raise Unusual
             self._next = at + 3
             if cut[at + 2] == "prog.assign":
                 self._assign(token, at)
             elif cut[at + 2] == "prog.buffer":
                 self._buffer(token, at)
             else:
-                raise _Unusual
+                raise Unusual
             return True
         if token == "}":
             if not self._open:
-                raise _Unusual
+                raise Unusual
             self._next = at + 1
             self._open.pop()
             self.assembler.close()
@@ -125,7 +103,7 @@ class Reader:
             return False
         handler = _HANDLERS.get(token)
         if handler is None:
-            raise _Unusual
+            raise Unusual
         self._next = at + 1
         handler(self, at)
         return True
@@ -135,46 +113,11 @@ class Reader:
         if self._open:
             allowed = "proc" if self._open[-1] == "module" else "statement"
             if kind != allowed:
-                raise _Unusual
+                raise Unusual
         elif self._top in ("", kind) and not (kind == "module" == self._top):
             self._top = kind
         else:
-            raise _Unusual
-
-    def _expect(self, token: str) -> None:
-        if self._tokens[self._next] != token:
-            raise _Unusual
-        self._next += 1
-
-    def _take(self) -> str:
-        token = self._tokens[self._next]
-        self._next += 1
-        return token
-
-    def _sigil(self, sigil: str) -> str:
-        token = self._take()
-        if token[:1] != sigil or len(token) < 2:
-            raise _Unusual
-        return read_name(token[1:])
-
-    def _dtype(self) -> DType:
-        self._expect(":")
-        dtype = _DTYPES.get(self._take())
-        if dtype is None:
-            raise _Unusual
-        return dtype
-
-    def _memref(self) -> MemRefType:
-        token = self._take()
-        if not token.startswith("memref<"):
-            raise _Unusual
-        return MemRefType.read(token)
-
-    def _integer(self) -> int:
-        token = self._take()
-        if not _is_integer(token):
-            raise _Unusual
-        return read_int(token, INT64)
+            raise Unusual
 
     def _assign(self, target: str, at: int) -> None:
         item = self._scalar()
@@ -210,7 +153,7 @@ class Reader:
             self._expect("offset")
             return {"workspace_offset": self._integer()}
         if kind != "dense":
-            raise _Unusual
+            raise Unusual
         self._expect("<")
         if self._tokens[self._next] == "elided":
             self._next += 1
@@ -223,9 +166,9 @@ class Reader:
         end = self._tokens.index("]", self._next)
         entries = self._tokens[self._next : end : 2]
         if not all([comma == "," for comma in self._tokens[self._next + 1 : end : 2]]) or entries[-1:] == [","]:
-            raise _Unusual
+            raise Unusual
         if entries and (end - self._next) % 2 == 0:
-            raise _Unusual
+            raise Unusual
         self._next = end + 1
         self._expect(">")
         return {"values": self._table(entries, dtype)}
@@ -239,8 +182,8 @@ class Reader:
             short = max(map(len, entries), default=0) <= MAX_INTEGER_DIGITS
             if short and math.isfinite(sum(values)) and "".join(entries).isascii():
                 return values
-        if not all([_is_number(entry) for entry in entries]):
-            raise _Unusual
+        if not all([is_number(entry) for entry in entries]):
+            raise Unusual
         return self.assembler.table([Literal(entry) for entry in entries], dtype)
 
     def _module(self, at: int) -> None:
@@ -265,7 +208,7 @@ class Reader:
                 if token == ")":
                     break
                 if token != ",":
-                    raise _Unusual
+                    raise Unusual
         attrs = {} if self._body_follows() else self._attrs(ops.PROC)
         self._begin_body("proc")
         self.assembler.open_proc(name, params, attrs, self._before + at, self._before + self._next)
@@ -274,7 +217,7 @@ class Reader:
         """Tell a body's ``{`` from that of attributes, whose key is followed by ``=``."""
         cut, at = self._tokens, self._next
         if cut[at] != "{":
-            raise _Unusual
+            raise Unusual
         return cut[at + 2] != "=" or cut[at + 1][:1] == "%"
 
     def _begin_body(self, kind: str) -> None:
@@ -318,13 +261,6 @@ class Reader:
         statement = self.assembler.store_pair(first, second, place, self._dtype())
         self.assembler.add(statement, self._before + at, self._before + self._next)
 
-    def _place(self) -> Place:
-        name = self._sigil("%")
-        self._expect("[")
-        index = self._scalar()
-        self._expect("]")
-        return self.assembler.place(name, index)
-
     def _call(self, at: int) -> None:
         self._check_place("statement")
         callee = self._sigil("@")
@@ -340,7 +276,7 @@ class Reader:
                 if token == ")":
                     break
                 if token != ",":
-                    raise _Unusual
+                    raise Unusual
         attrs = self._attrs(ops.CALL) if self._tokens[self._next] == "{" else {}
         statement = self.assembler.call(callee, arguments, attrs)
         self.assembler.add(statement, self._before + at, self._before + self._next)
@@ -351,118 +287,19 @@ class Reader:
         self._expect("{")
         while True:
             key, equals, value = self._tokens[self._next : self._next + 3]
-            if equals != "=" or key in attrs or not (key.isidentifier() and key.isascii()) or key in _NUMBER_WORDS:
-                raise _Unusual
+            if equals != "=" or key in attrs or not (key.isidentifier() and key.isascii()) or key in NUMBER_WORDS:
+                raise Unusual
             self._next += 3
             attrs[key] = _simple_value(value)
             token = self._take()
             if token == "}":
                 break
             if token != ",":
-                raise _Unusual
+                raise Unusual
         if syntax_attrs(op, attrs) is not None:
-            raise _Unusual
+            raise Unusual
         return attrs
 
-    # --- scalars ------------------------------------------------------------------------------------------------------
-
-    def _scalar(self) -> Item:
-        """Read one scalar; iterative, with a frame for each open operator or load."""
-        cut, at = self._tokens, self._next
-        assembler = self.assembler
-        names, literals, loads = assembler.names, self._literals, assembler.loads
-        frames: list[tuple[Op, Any]] = []
-        item: Item
-        while True:
-            token = cut[at]
-            at += 1
-            if token[0] == "%":
-                name = token[1:]
-                declared = names.get(name)
-                if declared is not None and declared.op is ops.VAR and name[0] != '"':
-                    item = declared
-                elif len(token) == 1:
-                    raise _Unusual
-                else:
-                    item = assembler.name(read_name(name))
-            elif token == "prog.load":
-                name = cut[at]
-                if name[0] != "%" or cut[at + 1] != "[" or len(name) == 1:
-                    raise _Unusual
-                frames.append((ops.LOAD, read_name(name[1:])))
-                at += 2
-                continue
-            elif token in _OPERATORS:
-                if cut[at] != "(":
-                    raise _Unusual
-                frames.append((_OPERATORS[token], []))
-                at += 1
-                continue
-            elif token == "prog.const":
-                dtype = _DTYPES.get(cut[at + 3])
-                if cut[at] != "(" or not _is_number(cut[at + 1]) or cut[at + 2] != "," or dtype is None:
-                    raise _Unusual
-                if cut[at + 4] != ")":
-                    raise _Unusual
-                item = assembler.constant(Literal(cut[at + 1]), dtype)
-                at += 5
-            else:
-                known = literals.get(token)
-                if known is None:
-                    if not _is_number(token) or (len(token) == 1 and not token.isdigit()):
-                        raise _Unusual
-                    known = literals[token] = Literal(token)
-                item = known
-            while frames:
-                op, items = frames[-1]
-                token = cut[at]
-                at += 1
-                if op is ops.LOAD:
-                    if token != "]":
-                        raise _Unusual
-                    index = item if type(item) is Node else assembler.typed(item, INT64)
-                    known_load = loads.get((items, index))
-                    declared = names.get(items)
-                    if known_load is not None and declared is not None and known_load.type is declared.type:
-                        item = known_load
-                    else:
-                        item = assembler.load(assembler.place(items, index))
-                elif op is _CAST:
-                    dtype = _DTYPES.get(cut[at])
-                    if token != "," or dtype is None or cut[at + 1] != ")":
-                        raise _Unusual
-                    item = assembler.cast(op, item, dtype)
-                    at += 2
-                else:
-                    items.append(item)
-                    if token == ",":
-                        break
-                    if token != ")":
-                        raise _Unusual
-                    item = self._binary(op, items) if op in _BINARY and len(items) == 2 else assembler.apply(op, items)
-                frames.pop()
-            else:
-                self._next = at
-                return item
-
-    def _binary(self, op: Op, items: list[Item]) -> Item:
-        """Apply an operator on two operands of its result's type: what `Assembler.apply` does, for the common cases."""
-        first, second = items
-        if type(first) is Node:
-            if type(second) is Literal:
-                second = self.assembler.constant(second, first.type)
-        elif type(first) is Literal and type(second) is Node:
-            first = self.assembler.constant(first, second.type)
-        if type(first) is Node and type(second) is Node:
-            return intern_node(op, (first, second), NO_ATTRS, first.type)
-        return self.assembler.apply(op, items)
-
-
-_CAST: Final = _OPERATORS["prog.cast"]
-_BINARY: Final = frozenset(
-    {op for op in _OPERATORS.values() if op.get_attr("TScalarTyping") == "arith" and len(op.args_info) == 2}
-)
-"""The operators that need no more than two operands of their result's type."""
 
 _HANDLERS: Final[dict[str, Callable[[Reader, int], None]]] = {
     "prog.module": Reader._module,
@@ -478,11 +315,11 @@ def _simple_value(token: str) -> AttrValue:
     """Return the attribute value a single token stands for."""
     if token[0] == '"':
         return read_string(token)
-    if _is_integer(token):
+    if is_integer(token):
         return read_whole(token)
-    if token[0].isalpha() and token.isidentifier() and token.isascii() and token not in _NUMBER_WORDS:
+    if token[0].isalpha() and token.isidentifier() and token.isascii() and token not in NUMBER_WORDS:
         return word_or_constant(token)
-    raise _Unusual
+    raise Unusual
 
 
 def read(text: str) -> tuple[Node, Assembler] | None:
