@@ -1,7 +1,8 @@
 """Attribute values: the kinds there are, how they are frozen, told apart and spelled.
 
 One set of kinds serves every dialect: ``None``, booleans, integers, floats, strings, bare words (`Word`), element types
-(`DType`), slices, lists (stored as tuples) and maps. Identity never merges what Python's ``==`` merges: ``1``, ``1.0``
+(`DType`), tables of numbers (`Table`), slices, lists (stored as tuples), maps, and references to other nodes, as to the
+function that a call calls. Identity never merges what Python's ``==`` merges: ``1``, ``1.0``
 and ``True`` are three values, ``"host"`` and the word ``host`` are two, and floats are told apart by their bits.
 """
 
@@ -14,6 +15,7 @@ from functools import lru_cache
 from struct import pack
 from typing import Any, Final, NoReturn
 
+from scaly_ir.tables import Table
 from scaly_ir.text.spelling import spell_float, spell_string, surrogate_pair
 from scaly_ir.types import DTYPES, DType
 
@@ -24,6 +26,17 @@ AttrValue = Any
 
 
 _OTHER_WORDS: Final = frozenset({"True", "False", "None", "inf", "nan", "slice", *map(str, DTYPES)})
+
+
+class Referable:
+    """The base of nodes, which an attribute may refer to: told apart by identity, spelled by `reference_name`."""
+
+    __slots__ = ()
+
+    @property
+    def reference_name(self) -> str:
+        """What text calls it."""
+        raise NotImplementedError
 
 
 class Word(str):
@@ -102,7 +115,7 @@ def named(key: str, name: str) -> Attrs:
     return Attrs.trusted({key: name}, (key, name))
 
 
-_ATOMS: Final = frozenset({type(None), bool, int, float, Word, DType})
+_ATOMS: Final = frozenset({type(None), bool, int, float, Word, DType, Table})
 """The kinds of values that are what they are; a text is one as well, once it was looked at."""
 
 
@@ -133,6 +146,8 @@ def freeze(value: Any) -> AttrValue:
         return slice(freeze(value.start), freeze(value.stop), freeze(value.step))
     if isinstance(value, Mapping):
         return Attrs(value)
+    if isinstance(value, Referable):
+        return value
     raise TypeError(f"an attribute cannot hold a value of type '{kind.__name__}'")
 
 
@@ -173,6 +188,11 @@ def spell_value(value: AttrValue) -> str:
         return f"slice({spell_value(value.start)}, {spell_value(value.stop)}, {spell_value(value.step)})"
     if kind is Attrs:
         return spell_attrs(value) or "{}"
+    if kind is Table:
+        table: Table = value
+        return table.spell()
+    if isinstance(value, Referable):
+        return spell_string(value.reference_name)
     return str(value)
 
 

@@ -196,9 +196,15 @@ def _row_attributes(name: str, row: ScalarOp) -> dict[str, Any]:
     return attributes
 
 
-def _register(name: str, doc: str, operands: tuple[str, ...], attributes: Mapping[str, Any]) -> Op:
+def _register(
+    name: str,
+    doc: str,
+    operands: tuple[str, ...],
+    attributes: Mapping[str, Any],
+    attrs: Mapping[str, AttrSpec] | None = None,
+) -> Op:
     op = Op.register(name, doc)
-    op.set_signature(operands, attrs={})
+    op.set_signature(operands, attrs=attrs or {})
     for key, value in attributes.items():
         op.set_attr(key, value)
     return op
@@ -208,10 +214,14 @@ def _register(name: str, doc: str, operands: tuple[str, ...], attributes: Mappin
 
 
 class _Forms(NamedTuple):
-    """How a dialect takes over the shared operators: their names there, attributes of its own, and the operators."""
+    """How a dialect takes over the shared operators: their names there, what is its own, and the operators.
+
+    `own` are attributes of the operators, `attrs` attributes that their calls may carry.
+    """
 
     renamed: Mapping[str, str | None]
     own: Mapping[str, Any]
+    attrs: Mapping[str, AttrSpec]
     by_name: dict[str, Op]
 
 
@@ -221,15 +231,19 @@ _SHARED: Final[dict[str, Op]] = {}
 
 
 def declare_elementwise(
-    dialect: str, *, renamed: Mapping[str, str | None] | None = None, own: Mapping[str, Any] | None = None
+    dialect: str,
+    *,
+    renamed: Mapping[str, str | None] | None = None,
+    own: Mapping[str, Any] | None = None,
+    attrs: Mapping[str, AttrSpec] | None = None,
 ) -> Mapping[str, Op]:
     """Give `dialect` its own form of every shared scalar operator, of those to come as well.
 
     `renamed` gives the names that differ, as ``{"floormod": "mod", "mod": None}``, with None for what the dialect has
     no form of. `own` are attributes in which its forms differ from the shared operators; `FVerify` is not taken over,
-    as the dialect's own rules check its forms. Returns a live mapping from full names (``prog.add``) to the forms.
+    as the dialect's own rules check its forms. Calls of its forms may carry `attrs`. Returns a live mapping from full names (``prog.add``) to the forms.
     """
-    forms = _DIALECTS[dialect] = _Forms(renamed or {}, {"TDialects": frozenset({dialect}), **(own or {})}, {})
+    forms = _DIALECTS[dialect] = _Forms(renamed or {}, {"TDialects": frozenset({dialect}), **(own or {})}, attrs or {}, {})
     for scalar in _SHARED.values():
         _take_over(dialect, forms, scalar)
     return forms.by_name
@@ -252,7 +266,8 @@ def _take_over(dialect: str, forms: _Forms, scalar: Op) -> None:
         return
     shared = {key: scalar.get_attr(key) for key in scalar.list_attrs() if key != "FVerify"}
     operands = tuple([operand.name for operand in scalar.args_info])
-    op = _register(f"{dialect}.{name}", scalar.doc, operands, {**shared, "TScalarOp": scalar.name, **forms.own})
+    own = {**shared, "TScalarOp": scalar.name, **forms.own}
+    op = _register(f"{dialect}.{name}", scalar.doc, operands, own, forms.attrs)
     forms.by_name[op.name] = op
     if OPEN:
         note_undo(lambda: forms.by_name.pop(op.name))

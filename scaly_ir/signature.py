@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-from scaly_ir.attributes import Attrs, AttrValue, Word, spell_value
+from scaly_ir.attributes import Attrs, AttrValue, Referable, Word, spell_value
+from scaly_ir.tables import Table
 from scaly_ir.text.diagnostics import one_of
 from scaly_ir.types import DType, near_dtypes
 
@@ -42,6 +43,8 @@ _KINDS: Final[dict[type, tuple[str, str]]] = {
     tuple: ("list", "a list"),
     Attrs: ("dict", "a map"),
     slice: ("slice", "a slice"),
+    Table: ("table", "a number or lists of numbers"),
+    Referable: ("function", "a function"),
     type(None): ("None", "'None'"),
 }
 """The kinds of attribute values: their names for a programmer, and in the words of the IR."""
@@ -100,7 +103,9 @@ class AttrSpec:
 
     def fits(self, value: AttrValue) -> bool:
         """Tell whether the attribute may hold a (frozen) value."""
-        if type(value) not in self.kinds or (self.choices and value not in self.choices):
+        if type(value) not in self.kinds and not (Referable in self.kinds and isinstance(value, Referable)):
+            return False
+        if self.choices and value not in self.choices:
             return False
         return self.least is None or value >= self.least
 

@@ -275,6 +275,7 @@ RIGHT: dict[str, Any] = {
     "FLowerIntrinsic": len,
     "FLegalize": len,
     "FLowerOp": len,
+    "FRunPass": len,
     "TVectorizable": True,
     "TGlobalSymbol": "f",
     "FRegionGetBodyParams": len,

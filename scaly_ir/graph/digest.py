@@ -17,14 +17,15 @@ from typing import Any, Final
 from scaly_ir.attributes import Attrs, AttrValue, spell_attrs
 from scaly_ir.graph.encoding import encode_attrs, encode_type
 from scaly_ir.graph.node import Node
-from scaly_ir.graph.walk import postorder
+from scaly_ir.graph.walk import postorder, references_of, with_references
 
 Label = tuple[str, str, str]
 
 
 def _label(node: Node) -> Label:
     """Return what orders nodes before their operands do."""
-    return (node.op.name, encode_type(node.type) or "", spell_attrs(node.attrs))
+    referred = "".join([f" {key(other)}" for other in references_of(node)])  # names do not tell functions apart
+    return (node.op.name, encode_type(node.type) or "", spell_attrs(node.attrs) + referred)
 
 
 def _compare_labels(x: Node, y: Node) -> int:
@@ -182,14 +183,14 @@ def key_with(node: Node, fn: Callable[[Node], Mapping[str, AttrValue] | None]) -
     """
     heads: dict[Hashable, bytes] = {}
     digests: dict[Node, bytes] = {}
-    for each in postorder(node):
+    for each in with_references(node):
         replaced = fn(each)
         attrs = each.attrs if replaced is None else Attrs(replaced)
         head_key = (each.op, id(each.type), attrs.key)
         head = heads.get(head_key)
         if head is None:
             # JSON holds no NUL, and operands are digests of one length, so the parts cannot be confused.
-            text = json.dumps([each.op.name, encode_type(each.type), encode_attrs(attrs)])
+            text = json.dumps([each.op.name, encode_type(each.type), encode_attrs(attrs, lambda other: digests[other].hex())])
             head = heads[head_key] = text.encode("ascii") + b"\0"
         digests[each] = sha256(head + b"".join([digests[operand] for operand in each.args])).digest()
     return digests[node].hex()

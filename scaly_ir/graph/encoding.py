@@ -12,7 +12,8 @@ from collections.abc import Callable
 from sys import byteorder
 from typing import Any, Final
 
-from scaly_ir.attributes import Attrs, AttrValue, Word
+from scaly_ir.attributes import Attrs, AttrValue, Referable, Word
+from scaly_ir.tables import Table
 from scaly_ir.text.spelling import float_bits, float_from_bits
 from scaly_ir.types import DType, MemRefType
 
@@ -23,8 +24,19 @@ _SAFE_INTEGER: Final = 1 << 53
 """Larger integers are written in base 16, which Python reads and writes in linear time and at any length."""
 
 
-def encode(value: AttrValue) -> Json:
-    """Return a frozen attribute value as JSON data; two values have equal data only if they are the same."""
+Refer = Callable[[Any], Json]
+"""What stands for a node that an attribute refers to."""
+
+
+def _no_reference(node: Any) -> Json:
+    raise TypeError(f"{node!r} cannot be stored apart from the graph that refers to it")
+
+
+def encode(value: AttrValue, refer: Refer = _no_reference) -> Json:
+    """Return a frozen attribute value as JSON data; two values have equal data only if they are the same.
+
+    `refer` gives what stands for a node.
+    """
     kind = type(value)
     if value is None or kind is bool:
         return value
@@ -41,36 +53,52 @@ def encode(value: AttrValue) -> Json:
     if kind is tuple:
         if value and all([type(item) is float for item in value]):
             return {"floats": _swapped(array("d", value)).tobytes().hex()}
-        return [encode(item) for item in value]
+        return [encode(item, refer) for item in value]
     if kind is slice:
         return {"slice": [encode(value.start), encode(value.stop), encode(value.step)]}
-    assert kind is Attrs
-    return {"map": encode_attrs(value)}
+    if kind is Table:
+        return {"table": [str(value.dtype), list(value.shape), value.data.hex()]}
+    if kind is Attrs:
+        return {"map": encode_attrs(value, refer)}
+    assert isinstance(value, Referable)
+    return {"node": refer(value)}
 
 
-def encode_attrs(attrs: Attrs) -> Json:
+def encode_attrs(attrs: Attrs, refer: Refer = _no_reference) -> Json:
     """Return attributes as a list of keys and values in turn, sorted by key."""
-    return [part for key in sorted(attrs) for part in (_encode_text(key), encode(attrs[key]))]
+    return [part for key in sorted(attrs) for part in (_encode_text(key), encode(attrs[key], refer))]
 
 
-def decode(data: Json) -> AttrValue:
-    """Return the value that `encode` wrote; `ValueError`, `TypeError` or `KeyError` for anything else."""
+def decode(data: Json, referred: Refer = _no_reference) -> AttrValue:
+    """Return the value that `encode` wrote; `ValueError`, `TypeError` or `KeyError` for anything else.
+
+    `referred` gives the node that something stands for.
+    """
     if isinstance(data, list):
-        return tuple([decode(item) for item in data])
+        return tuple([decode(item, referred) for item in data])
     if not isinstance(data, dict):
         if isinstance(data, float):
             raise ValueError(f"{data} is no encoded value")
         return data
     ((kind, content),) = data.items()
+    if kind == "node":
+        return referred(content)
+    if kind == "map":
+        return decode_attrs(content, referred)
     return _DECODERS[kind](content)
 
 
-def decode_attrs(data: Json) -> Attrs:
+def decode_attrs(data: Json, referred: Refer = _no_reference) -> Attrs:
     """Return the attributes that `encode_attrs` wrote."""
     keys = [decode(key) for key in data[::2]]
     if any([type(key) is not str for key in keys]):
         raise ValueError("an attribute has a name that is no string")
-    return Attrs({key: decode(value) for key, value in zip(keys, data[1::2], strict=True)})
+    return Attrs({key: decode(value, referred) for key, value in zip(keys, data[1::2], strict=True)})
+
+
+def _decode_table(content: Json) -> Table:
+    dtype, shape, data = content
+    return Table(DType(dtype), shape, bytes.fromhex(data))
 
 
 def _encode_text(text: str) -> Json:
@@ -96,7 +124,7 @@ _DECODERS: Final[dict[str, Callable[[Json], AttrValue]]] = {
     "dtype": DType,
     "floats": lambda content: tuple(_swapped(array("d", bytes.fromhex(content)))),
     "slice": lambda content: slice(*decode(content)),
-    "map": decode_attrs,
+    "table": _decode_table,
 }
 
 _TYPE_READERS: Final[dict[str, Callable[[str], Any]]] = {"memref": MemRefType.read}

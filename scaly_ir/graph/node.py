@@ -12,18 +12,19 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from threading import RLock
 from typing import Any, Final, NoReturn
 
-from scaly_ir.attributes import NO_ATTRS, Attrs, AttrValue
+from scaly_ir.attributes import NO_ATTRS, Attrs, AttrValue, Referable
 from scaly_ir.graph.expression import Expression
 from scaly_ir.op import Op
 
 _KEEP: Final = object()
 
 
-class _Draft(Expression):
+class _Draft(Expression, Referable):
     """A node under construction: the same layout, still writable.
 
-    A node is filled in as a draft and becomes a `Node` by a change of class just before it is published. That costs
-    less than going round the write protection for each field, and nobody else ever sees a draft.
+    A node is filled in as a draft and becomes a `Node` by a change of class just before it is published, or an instance
+    of the subclass without further fields that its type names (`node_class`). That costs less than going round the
+    write protection for each field, and nobody else ever sees a draft.
     """
 
     __slots__ = ("__weakref__", "args", "attrs", "op", "type")
@@ -64,14 +65,19 @@ class Node(_Draft):
         return self.type
 
     @property
+    def reference_name(self) -> str:
+        """The name under which the text of another node's attribute refers to this one."""
+        return str(self.attrs.get("name", ""))
+
+    @property
     def dtype(self) -> Any:
         """The element type: that of `type`, or `type` itself when it is an element type."""
         return getattr(self.type, "dtype", self.type)
 
-    def replace(self, *, args: Any = _KEEP, attrs: Any = _KEEP, type: Any = _KEEP) -> Node:
+    def replace(self, *, op: Any = _KEEP, args: Any = _KEEP, attrs: Any = _KEEP, type: Any = _KEEP) -> Node:
         """Return this node with the given fields exchanged; the node itself when nothing changes."""
         return Node(
-            self.op,
+            self.op if op is _KEEP else op,
             self.args if args is _KEEP else args,
             self.attrs if attrs is _KEEP else attrs,
             self.type if type is _KEEP else type,
@@ -154,7 +160,7 @@ def intern_node(op: Op, args: tuple[Node, ...], attrs: Attrs, type: Any) -> Node
     draft.args = args
     draft.attrs = attrs
     draft.type = type
-    draft.__class__ = Node
+    draft.__class__ = getattr(type, "node_class", None) or Node
     node: Node = draft  # type: ignore[assignment]
     entry = _Entry(node, _forget)
     entry.key = key

@@ -15,7 +15,7 @@ from scaly_ir.attributes import Attrs
 from scaly_ir.errors import SerializeError
 from scaly_ir.graph.encoding import decode_attrs, decode_type, encode_attrs, encode_type
 from scaly_ir.graph.node import Node, intern_node
-from scaly_ir.graph.walk import postorder
+from scaly_ir.graph.walk import with_references
 from scaly_ir.op import Op
 
 _VERSION: Final = 1
@@ -29,11 +29,11 @@ def dumps(root: Node) -> bytes:
     encoded: list[Any] = []
     places: dict[Node, int] = {}
     flat: list[int] = []
-    for node in postorder(root):
+    for node in with_references(root):
         place = attrs.get(node.attrs.key)
         if place is None:
             place = attrs[node.attrs.key] = len(attrs)
-            encoded.append(encode_attrs(node.attrs))
+            encoded.append(encode_attrs(node.attrs, places.__getitem__))
         type_ = encode_type(node.type)
         flat += (ops.setdefault(node.op, len(ops)), types.setdefault(type_, len(types)), place, len(node.args))
         flat += [places[operand] for operand in node.args]
@@ -60,22 +60,24 @@ def loads(data: bytes) -> Node:
             raise SerializeError(f"this is no graph of format {_VERSION}")
         ops = [_op(name) for name in graph["ops"]]
         types = [decode_type(text) for text in graph["types"]]
-        attrs = [decode_attrs(entry) for entry in graph["attrs"]]
-        return _build(iter(graph["nodes"]), ops, types, attrs)
+        return _build(iter(graph["nodes"]), ops, types, graph["attrs"])
     except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
         if isinstance(error, SerializeError):
             raise
         raise SerializeError(f"the graph cannot be read: {error}") from error
 
 
-def _build(numbers: Iterator[int], ops: list[Op], types: list[Any], attrs: list[Attrs]) -> Node:
+def _build(numbers: Iterator[int], ops: list[Op], types: list[Any], encoded: list[Any]) -> Node:
     nodes: list[Node] = []
+    attrs: list[Attrs] = []  # decoded when they are needed: they may refer to nodes that come before
     for op in numbers:
         header = list(islice(numbers, 3))
         type_, attr, count = header
         operands = list(islice(numbers, count))
         if len(operands) != count or min(op, type_, attr, *operands) < 0:
             raise ValueError(f"node {len(nodes)} is malformed")
+        if attr == len(attrs):
+            attrs.append(decode_attrs(encoded[attr], nodes.__getitem__))
         nodes.append(intern_node(ops[op], tuple([nodes[place] for place in operands]), attrs[attr], types[type_]))
     return nodes[-1]
 

@@ -77,6 +77,16 @@ def postorder(*roots: Node) -> list[Node]:
     return _finished(roots, Calls.ENTER, None)
 
 
+def references_of(node: Node) -> list[Node]:
+    """Return the nodes that attributes of a node refer to, as the function that it calls."""
+    return [value for value in node.attrs.values() if isinstance(value, Node)]
+
+
+def with_references(*roots: Node) -> list[Node]:
+    """Return each node that the roots reach through operands and references, each after those that it is made of."""
+    return _finished(roots, Calls.ENTER, None, lambda node: (*references_of(node), *node.args))
+
+
 def toposort(root: Node, *, calls: Calls = Calls.ENTER, gate: Gate | None = None) -> list[Node]:
     """Return `root` and what it reaches, each once and after its operands.
 
@@ -86,8 +96,13 @@ def toposort(root: Node, *, calls: Calls = Calls.ENTER, gate: Gate | None = None
     return _finished((root,), calls, gate)
 
 
-def _finished(roots: tuple[Node, ...], calls: Calls, gate: Gate | None) -> list[Node]:
-    """Walk depth-first from the roots and return nodes in the order in which they are finished."""
+def _finished(
+    roots: tuple[Node, ...], calls: Calls, gate: Gate | None, below: Callable[[Node], tuple[Node, ...]] | None = None
+) -> list[Node]:
+    """Walk depth-first from the roots and return nodes in the order in which they are finished.
+
+    `below` gives what a node is made of, by default its operands.
+    """
     enter = calls is Calls.ENTER
     done: list[Node] = []
     seen: set[Node] = set()
@@ -101,7 +116,7 @@ def _finished(roots: tuple[Node, ...], calls: Calls, gate: Gate | None) -> list[
             seen.add(node)
             if gate is not None and not gate(node):
                 continue
-            args = node.args if enter else operands_of(node, calls)
+            args = below(node) if below is not None else node.args if enter else operands_of(node, calls)
             if args:
                 path.append(node)
                 suspended.append(operands)

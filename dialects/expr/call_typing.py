@@ -1,0 +1,194 @@
+"""The types of calls and loops, from the functions that they refer to.
+
+Source: expression specification 2.7, 2.8 and 5 (`call-attrs`, `loop-attrs`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from scaly_ir.dialects.expr.functions import inputs_of, outputs_of
+from scaly_ir.dialects.expr.typing import Misuse, Shape, tensor_types
+from scaly_ir.graph import Node
+from scaly_ir.op import Op
+from scaly_ir.tensors import TensorType
+from scaly_ir.types import BOOL, INT64
+
+
+def call_type(op: Op, args: Sequence[Node], attrs: Mapping[str, Any]) -> TensorType | None:
+    """Return the type of one output of a call."""
+    types = tensor_types(op, args)
+    callee, output = attrs.get("callee"), attrs.get("output")
+    if not isinstance(callee, Node):
+        return None
+    formals = inputs_of(callee)
+    name = callee.attrs["name"]
+    if len(types) != len(formals):
+        raise Misuse("call-attrs", f"CALL of '{name}' has {len(types)} operands, expected {len(formals)}")
+    for formal, given in zip(formals, types, strict=True):
+        _check_formal("call-attrs", f"CALL of '{name}'", formal, given)
+    results = outputs_of(callee)
+    if type(output) is not int or not 0 <= output < len(results):
+        raise Misuse("call-attrs", f"CALL output {output} is out of range: '{name}' has {len(results)}")
+    result: TensorType = results[output].type
+    return result.but(diff=result.diff and any([type_.diff for type_ in types]))
+
+
+def _check_formal(rule: str, what: str, formal: Node, given: TensorType, shape: Shape | None = None) -> None:
+    """Check what is passed for an input: `shape` where it is not passed as it is."""
+    wanted: TensorType = formal.type
+    label = f"'{formal.attrs['name']}'"
+    if given.dtype is not wanted.dtype:
+        reason = f"{what}: input {label} has dtype {wanted.dtype}, got {given.dtype}"
+        raise Misuse(rule, reason, TypeError, f"{reason}; convert it with sc.cast")
+    if (given.shape if shape is None else shape) != wanted.shape:
+        raise Misuse(rule, f"{what}: input {label} has shape {wanted.shape}, got {given.shape}")
+    if shape is None and given.pattern is not wanted.pattern:
+        raise Misuse(rule, f"{what}: input {label} has type {wanted}, got {given}", TypeError)
+
+
+# --- loops ------------------------------------------------------------------------------------------------------------
+
+
+class LoopParts(NamedTuple):
+    """What the operands of a loop, and the inputs and outputs of its body, are."""
+
+    inits: tuple[Node, ...]
+    outers: tuple[Node, ...]
+    trip: Node | None
+    carries: tuple[Node, ...]
+    """The inputs of the body that are carried."""
+    step: Node | None
+    """The input of the body that takes the step number."""
+    slices: tuple[Node, ...]
+    """The inputs of the body that take parts of the outers."""
+    next_carries: tuple[Node, ...]
+    stacked: tuple[Node, ...]
+
+
+def loop_parts(args: Sequence[Node], attrs: Mapping[str, Any]) -> LoopParts:
+    """Take a loop apart; `Misuse` when the counts do not agree."""
+    count, outers = attrs["n_carry"], len(attrs["starts"])
+    body = attrs["callee"]
+    formals, results = inputs_of(body), outputs_of(body)
+    with_step = 1 if attrs["index"] else 0
+    if len(args) not in (count + outers, count + outers + 1):
+        _refuse(f"has {len(args)} operands, expected {count + outers} or one more")
+    if len(formals) != count + with_step + outers:
+        expected = f"{count + with_step + outers}"
+        _refuse(f"body '{body.attrs['name']}' has {len(formals)} inputs, expected {expected}")
+    if len(results) < count:
+        _refuse(f"body '{body.attrs['name']}' has {len(results)} outputs for {count} carries")
+    operands = tuple(args)
+    return LoopParts(
+        operands[:count],
+        operands[count : count + outers],
+        operands[-1] if len(operands) > count + outers else None,
+        formals[:count],
+        formals[count] if with_step else None,
+        formals[count + with_step :],
+        results[:count],
+        results[count:],
+    )
+
+
+def _refuse(reason: str, error: type[Exception] = ValueError) -> None:
+    raise Misuse("loop-attrs", f"LOOP {reason}", error)
+
+
+def loop_type(op: Op, args: Sequence[Node], attrs: Mapping[str, Any]) -> TensorType | None:
+    """Return the type of one result of a loop."""
+    types = tensor_types(op, args)
+    _check_attributes(attrs)
+    if not isinstance(attrs["callee"], Node):
+        return None
+    parts = loop_parts(args, attrs)
+    _check_carries(parts)
+    _check_outers(parts, attrs)
+    _check_condition(parts, attrs)
+    if parts.trip is not None and (parts.trip.type.dtype is not INT64 or parts.trip.type.shape != ()):
+        _refuse(f"trip has type {parts.trip.type}, expected an int64 scalar", TypeError)
+    result = _result_type(parts, attrs["output"], attrs["length"])
+    return result.but(diff=result.diff and any([type_.diff for type_ in types]))
+
+
+def _is_counts(value: Any) -> bool:
+    return type(value) is tuple and all([type(item) is int and item >= 0 for item in value])
+
+
+def _check_attributes(attrs: Mapping[str, Any]) -> None:
+    for key in ("n_carry", "length", "output"):
+        if type(attrs.get(key)) is not int or attrs[key] < 0:
+            _refuse(f"{key} is {attrs.get(key)!r}, expected an integer of at least 0")
+    for key in ("starts", "strides", "in_place"):
+        if not _is_counts(attrs.get(key)):
+            _refuse(f"{key} are not integers of at least 0")
+    for key in ("index", "reverse"):
+        if type(attrs.get(key)) is not bool:
+            _refuse(f"{key} is {attrs.get(key)!r}, expected a bool")
+    if len(attrs["starts"]) != len(attrs["strides"]):
+        _refuse(f"has {len(attrs['starts'])} starts and {len(attrs['strides'])} strides")
+    places = list(attrs["in_place"])
+    if places != sorted(set(places)) or any([place >= attrs["n_carry"] for place in places]):
+        _refuse(f"in_place {places} are not sorted, distinct positions of {attrs['n_carry']} carries")
+    if attrs.get("cond") is not None:
+        if attrs["reverse"]:
+            _refuse("has a condition and runs in reverse")
+        if attrs["n_carry"] == 0:
+            _refuse("has a condition and no carry")
+
+
+def _check_carries(parts: LoopParts) -> None:
+    if parts.step is not None and (parts.step.type.dtype is not INT64 or parts.step.type.shape != ()):
+        _refuse(
+            f"step input '{parts.step.attrs['name']}' has type {parts.step.type}, expected an int64 scalar", TypeError
+        )
+    for carry, init, following in zip(parts.carries, parts.inits, parts.next_carries, strict=True):
+        name, wanted = carry.attrs["name"], carry.type
+        for given, what in ((following.type, "becomes"), (init.type, "starts as")):
+            if (given.shape, given.dtype, given.pattern) != (wanted.shape, wanted.dtype, wanted.pattern):
+                _refuse(f"carry '{name}' has type {wanted} and {what} {given}")
+
+
+def _check_outers(parts: LoopParts, attrs: Mapping[str, Any]) -> None:
+    for outer, formal, start, stride in zip(parts.outers, parts.slices, attrs["starts"], attrs["strides"], strict=True):
+        given: TensorType = outer.type
+        name, size = formal.attrs["name"], formal.type.size
+        if given.ndim != 1 or given.pattern is not None:
+            _refuse(f"operand for '{name}' has type {given}, expected one axis")
+        _check_formal("loop-attrs", "LOOP", formal, given, formal.type.shape)
+        last = start + (attrs["length"] - 1) * stride + size
+        if attrs["length"] and last > given.shape[0]:
+            _refuse(f"window of '{name}' ends at {last}, past the {given.shape[0]} entries of its operand")
+
+
+def _check_condition(parts: LoopParts, attrs: Mapping[str, Any]) -> None:
+    condition = attrs["cond"]
+    if not isinstance(condition, Node):
+        return
+    shared = [formal for formal, stride in zip(parts.slices, attrs["strides"], strict=True) if stride == 0]
+    name, formals, results = condition.attrs["name"], inputs_of(condition), outputs_of(condition)
+    wanted = [formal.type for formal in (*parts.carries, *shared)]
+    if [(f.type.shape, f.type.dtype) for f in formals] != [(w.shape, w.dtype) for w in wanted]:
+        listed = ", ".join(map(str, wanted))
+        _refuse(f"condition '{name}' does not take the carries and shared operands ({listed})")
+    if len(results) != 1 or results[0].type.dtype is not BOOL or results[0].type.size != 1:
+        _refuse(f"condition '{name}' does not give one bool")
+
+
+def _result_type(parts: LoopParts, output: int, length: int) -> TensorType:
+    carries, stacked = len(parts.carries), len(parts.stacked)
+    if output < carries:
+        final: TensorType = parts.next_carries[output].type
+        return final
+    if output < carries + stacked:
+        entry: TensorType = parts.stacked[output - carries].type
+        return TensorType((length * entry.size,), entry.dtype, entry.diff)
+    if output == carries + stacked:
+        return TensorType((), INT64, diff=False)
+    position = output - carries - stacked - 1
+    if position >= carries:
+        _refuse(f"output {output} is out of range: there are {2 * carries + stacked + 1} results")
+    carry: TensorType = parts.next_carries[position].type
+    return TensorType((length * carry.size,), carry.dtype, carry.diff)
