@@ -8,8 +8,6 @@ operator specification A2 and A5.
 
 from __future__ import annotations
 
-import re
-
 from scaly_ir.dialects.prog import ops
 from scaly_ir.dialects.prog.build import assign, body_of, var, with_body
 from scaly_ir.dialects.prog.context import symbol_name, value_name
@@ -81,7 +79,8 @@ def _with_statements(procedure: Node, affected: set[Node], bounds: _Bounds, stat
             bodies[-1].append(node)
         elif node.op in (ops.PROC, ops.FOR):
             bodies.append([])
-            pending.append((bounds.rewritten(node, procedure) if node.op is ops.FOR else node, True))
+            bounded = node.op is ops.FOR and node.args[0] in affected
+            pending.append((bounds.rewritten(node, procedure) if bounded else node, True))
             pending.extend([(statement, False) for statement in reversed(body_of(node))])
         else:
             bodies[-1] += statements.rewritten(node)
@@ -140,7 +139,7 @@ class _Statements:
     def _bound(self, value: Node, bindings: list[Node]) -> Node:
         """Add the binding of a value to a new name and return its use."""
         if self._taken is None:
-            self._taken = _names_in_c(self._procedure)
+            self._taken = _names_in(self._procedure)
         name = f"leg{self._legs}"
         while name in self._taken:
             self._legs += 1
@@ -184,11 +183,14 @@ def _count_impure(statement: Node) -> int:
     return sum([counts[node] for node in order if effect(node.op) > CallEffectKind.Pure])
 
 
-def _names_in_c(procedure: Node) -> set[str]:
-    """Return all names in a procedure as C spells them."""
+def _names_in(procedure: Node) -> set[str]:
+    """Return all names in a procedure, those of callees too, which its C text shares.
+
+    There other names may be spelled differently, with an underscore, which no name of a binding has.
+    """
     keys = ("name", "target", "buffer", "callee")
-    names = {node.attrs[key] for node in preorder(procedure) for key in keys if key in node.attrs}
-    return {re.sub(r"[^A-Za-z0-9_]", "_", name) for name in names if isinstance(name, str)}
+    values = [node.attrs[key] for node in preorder(procedure) for key in keys if key in node.attrs]
+    return {value for value in values if isinstance(value, str)}
 
 
 def _described(statement: Node) -> str:

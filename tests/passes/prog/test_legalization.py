@@ -45,14 +45,14 @@ def _op(name: str, rule: Rule | None, numpy: Callable[..., Any] | None = None, *
 
 def _square(call: Node) -> Node:
     (x,) = call.args
-    product: Node = x * x
-    return product
+    return x * x
 
 
 def _nested(call: Node) -> Node:
     """Return (x + plus(x)) squared: a rule whose result holds calls with rules, one of which repeats its operand."""
     (x,) = call.args
-    return sc.Call("test.square", [x + sc.Call("test.plus", [x])])
+    squared: Node = sc.Call("test.square", [x + sc.Call("test.plus", [x])])
+    return squared
 
 
 @contextmanager
@@ -195,6 +195,11 @@ def test_one_opaque_operand_is_bound_and_evaluated_once(log: list[str]) -> None:
         "%leg0 = prog.assign test.update(prog.const(5, int64)) : int64 {declare=True}",
         "prog.store prog.mul(%leg0, %leg0), %y[0] : int64",
     ]
+    around = body.replace("test.update(prog.const(5, int64))", "prog.add(test.update(prog.const(5, int64)), 1)")
+    assert _legalized(around, log) == [
+        "%leg0 = prog.assign prog.add(test.update(prog.const(5, int64)), 1) : int64 {declare=True}",
+        "prog.store prog.mul(%leg0, %leg0), %y[0] : int64",
+    ]
 
 
 UPDATE = "test.update(prog.load %x[0])"
@@ -212,7 +217,9 @@ UPDATE = "test.update(prog.load %x[0])"
 )
 def test_bindings_pass_no_change_of_state(log: list[str], value: str, index: str) -> None:
     """The check compares what is stored and the order of updates; merging two equal updates would change both."""
-    assert len(_legalized(f"prog.store {value}, %y[{index}] : int64", log)) > 2
+    lines = _legalized(f"prog.store {value}, %y[{index}] : int64", log)
+    assert len(lines) > 2
+    assert [line.split()[0] for line in lines[:-1]] == [f"%leg{number}" for number in range(len(lines) - 1)]
 
 
 def test_an_opaque_operator_stays_in_place_where_nothing_is_bound(log: list[str]) -> None:
@@ -288,6 +295,30 @@ def test_an_intrinsic_for_one_target_and_a_rule_for_the_others() -> None:
     assert _last(lower_intrinsics(module, target="cuda")) == rule.format(load)
     assert _last(legalize(module, target="cuda")) == rule.format(load)
     assert legalize(module, target="c-gnu") is module
+    op.reset_attr("default.FLegalize")
+    assert _last(lower_intrinsics(module, target="c-gnu")) == intrinsic.format(load)
+    assert lower_intrinsics(module, target="cuda") is module
+
+
+def test_an_intrinsic_is_left_alone_in_bounds_too() -> None:
+    _op("f", None).set_attr("c.FLowerIntrinsic", lambda call: call.args[0] + 1)
+    _op("g", lambda call: call.args[0] + 2)
+    module = _module(LOOP.format("0 to prog.add(test.f(prog.load %x[0]), test.g(prog.load %x[1])) step 1"))
+    first, second = "test.f(prog.load %x[0])", "prog.add(prog.load %x[1], 2)"
+    assert f"prog.add({first}, {second})" in sc.render(legalize(module, target="c"))
+    lowered = sc.render(lower_intrinsics(module, target="c"))
+    assert f"prog.add(prog.add(prog.load %x[0], 1), {second})" in lowered
+
+
+def test_a_binding_is_not_named_like_a_callee(log: list[str]) -> None:
+    text = """prog.module {
+      prog.proc @leg0(%p: memref<1xint64>) { }
+      prog.proc @leg1(%x: memref<4xint64>, %y: memref<1xint64>) {input_count=1} {
+        prog.store test.square(prog.load %x[0]), %y[0] : int64
+        prog.call @leg0(%y)
+      }
+    }"""
+    assert "%leg2 = prog.assign" in sc.render(_check(sc.parse(text), log))
 
 
 def test_a_rule_that_returns_its_call_leaves_it_to_the_next() -> None:
