@@ -5,6 +5,7 @@ The core knows dialects by name only and loads the package of one when a file ne
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
@@ -98,13 +99,17 @@ def dialect_of(root: Node) -> Dialect:
     return load_dialect(root.op.dialect)
 
 
+_is_key: Final = re.compile(r"[ \t\n]*=").match
+"""Tells whether a name that ends at a place is that of an attribute, and so no operation."""
+
+
 def parse_source(source: Source) -> Parsed:
     """Read a file of any dialect; which one follows from the first operation in it."""
     commented = 0
     for lexeme in scan(source.text):
         if lexeme.kind == "OTHER" and lexeme.start >= commented:
             commented = foreign_comment(source.text, lexeme.start) or 0  # which says nothing of the dialect
-        if lexeme.kind == "NAME" and lexeme.start >= commented:
+        if lexeme.kind == "NAME" and lexeme.start >= commented and not _is_key(source.text, lexeme.end):
             name = lexeme.text.partition(".")[0]
             if name in _BUILT_IN or name in _LOADED:
                 return load_dialect(name).read(source)

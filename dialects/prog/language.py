@@ -54,6 +54,8 @@ _SIGNS: Final = (
     ("|", "or"),
 )
 
+_NO_RESULT: Final = "a procedure gives no value; what it writes are its last parameters"
+
 LANGUAGE: Final = Language(
     name="prog",
     grammar=Path(__file__).with_name("assembly.lark"),
@@ -99,6 +101,9 @@ LANGUAGE: Final = Language(
         "func": "write 'prog.proc'",
         "function": "write 'prog.proc'",
         "def": "write 'prog.proc'",
+        "return": _NO_RESULT,
+        "->": _NO_RESULT,
+        ";": "nothing stands between statements",
         "true": "a bool is written 0 or 1",
         "false": "a bool is written 0 or 1",
         "True": "a bool is written 0 or 1",

@@ -14,7 +14,7 @@ from scaly_ir.text.language import ATTRIBUTES, Language
 from scaly_ir.text.situation import WORDS, Situation, alternatives, shown
 from scaly_ir.text.source import Span
 from scaly_ir.text.terminals import Lexeme, foreign_comment
-from scaly_ir.types import unknown_dtype
+from scaly_ir.types import FOREIGN_NAMES, unknown_dtype
 
 _CLOSERS: Final = {"LPAR": "RPAR", "LSQB": "RSQB", "LESSTHAN": "MORETHAN", "LBRACE": "RBRACE", ATTRIBUTES: "RBRACE"}
 
@@ -86,9 +86,12 @@ def _stray_character(situation: Situation) -> Mistake | None:
         )
     if text == "\r":
         return Mistake("a carriage return without a line feed after it")
-    return Mistake(
-        f"unexpected character '{text}'" if text.isprintable() else f"unexpected character U+{ord(text):04X}"
-    )
+    hints = situation.language.hints
+    if text == "-" and after.text == ">" and joined and "->" in hints:
+        return Mistake(f"unexpected '->'; {hints['->']}", (found.start, after.end))
+    if not text.isprintable():
+        return Mistake(f"unexpected character U+{ord(text):04X}")
+    return Mistake(f"unexpected character '{text}'{f'; {hints[text]}' if text in hints else ''}")
 
 
 def _letters(situation: Situation, start: int) -> Mistake:
@@ -118,12 +121,14 @@ def _number(situation: Situation) -> Mistake | None:
 def _block(situation: Situation) -> Mistake | None:
     """Recognise a closing brace that is missing, or one too many."""
     kind, accepted = situation.kind, situation.accepted
+    if kind == "RBRACE" and accepted <= {"$END", *situation.language.outer}:
+        return Mistake(_TOO_MANY)
     if accepted == {"$END"}:
         return Mistake(f"expected the end of the file, found {shown(situation.found)}; {_FORMS}")
     if not situation.between:
         return None
     if kind == "RBRACE" and not situation.blocks:
-        return Mistake("this '}' closes nothing")
+        return Mistake(_TOO_MANY)
     within = [opened for opened in situation.blocks if kind in ("$END", _head(situation, opened))]
     if "RBRACE" not in accepted or kind in accepted or not within:
         return None
@@ -133,6 +138,9 @@ def _block(situation: Situation) -> Mistake | None:
     if kind == "$END" and situation.before is not None:
         place = (situation.before.end, situation.before.end)
     return Mistake(f"expected '}}', found {shown(situation.found)}", place, notes)
+
+
+_TOO_MANY: Final = "this '}' closes nothing"
 
 
 def _head(situation: Situation, opened: int) -> str:
@@ -213,7 +221,10 @@ def _type(situation: Situation) -> Mistake | None:
             return Mistake(
                 f"malformed type '{text}'; write it as in 'memref<2x4xfloat64, private>'", (found.start, end)
             )
-        return Mistake(f"expected {WORDS['MEMREF']}, found {shown(found, text)}", (found.start, end))
+        element, *others = FOREIGN_NAMES.get(text, (text,))
+        one = element in situation.language.dtypes and not others
+        hint = f"; a scalar is 'memref<1x{element}>'" if one else ""
+        return Mistake(f"expected {WORDS['MEMREF']}, found {shown(found, text)}{hint}", (found.start, end))
     if accepted != {"DTYPE"}:
         return None
     if found.kind not in ("WORD", "NAME"):
@@ -291,7 +302,7 @@ def _infix(situation: Situation) -> Mistake | None:
     return Mistake(f"there are no infix operators; write {situation.language.infix[operator]}", place)
 
 
-_NO_INFIX: Final = frozenset({"OPERATOR", "LSQB", "EQUAL", "RBRACE", "MORETHAN"})
+_NO_INFIX: Final = frozenset({"OPERATOR", "LSQB", "EQUAL", "LBRACE", "RBRACE", "MORETHAN"})
 """Where one of these fits, what stands before is no scalar that is complete."""
 
 

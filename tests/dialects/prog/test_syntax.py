@@ -21,3 +21,19 @@ def test_reading_ends_after_so_many_mistakes_in_one_statement() -> None:
     found = diagnostics(f"%k = prog.buffer : memref<4xint32, constant> = dense<[{entries}]>\n")
     assert len(found) == MAX_ERRORS
     assert {diagnostic.message for diagnostic in found} == {"expected an integer of type int32, found '1.5'"}
+
+
+@pytest.mark.parametrize(
+    "head", ["module {", "module{", "module\n{", "module @m {", "module @m attributes {a.b = 1 : i32} {"]
+)
+def test_a_module_without_its_dialect_has_one_message(head: str) -> None:
+    found = diagnostics(
+        f"{head}\n  prog.proc @f(%x: memref<4xfloat64>) {{\n    prog.store 1, %x[0] : float64\n  }}\n}}\n"
+    )
+    assert [diagnostic.message for diagnostic in found] == ["unknown statement 'module'; did you mean 'prog.module'?"]
+
+
+@pytest.mark.parametrize("comment", ["# made.by me", "/* made.by me\n made.by you */"])
+def test_what_a_foreign_comment_names_is_no_dialect(comment: str) -> None:
+    found = diagnostics(f"{comment}\nprog.proc @f() {{\n}}\n")
+    assert [diagnostic.message for diagnostic in found] == ["a comment begins with '//'"]
