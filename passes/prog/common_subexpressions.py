@@ -33,12 +33,7 @@ def _eliminate(procedure: Node) -> Node:
 
 def _is_bound(value: Value) -> bool:
     """Tell whether a value is computed more than once: leaves are not computed at all."""
-    return value.pure and value.uses > 1 and not (value.node.op in ops.SCALAR_LEAVES or _is_constant(value.node))
-
-
-def _is_constant(node: Node) -> bool:
-    constant: bool = node.op.get_attr("TConst", False)
-    return constant
+    return value.pure and value.uses > 1 and value.node.op not in ops.SCALAR_LEAVES
 
 
 # --- names ------------------------------------------------------------------------------------------------------------

@@ -262,8 +262,7 @@ def may_trap(node: Node, ranges: dict[str, Interval], cache: dict[Node, Interval
 
 def _computes(node: Node) -> bool:
     """Tell whether an operator only computes a scalar."""
-    op = node.op
-    return (ops.is_scalar(op) or op.get_attr("TConst", False)) and effect(op) <= CallEffectKind.Pure
+    return ops.is_scalar(node.op) and effect(node.op) <= CallEffectKind.Pure
 
 
 def _as_written(statement: Node) -> Iterator[Node]:

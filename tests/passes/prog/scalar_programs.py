@@ -113,16 +113,16 @@ class ScalarWriter:
     def statements(self, depth: int) -> list[Node]:
         integers, floats = list(self.integers), list(self.floats)
         written = []
-        for _ in range(self.choose(1, 5)):
+        for _ in range(self.choose(1, 6)):
             kind = self.choose(0, 9)
-            if kind < 5:
-                written.append(self.store())
-            elif kind < 7:
-                written.append(self.assign())
-            elif kind < 8:
-                written.append(self.declare())
-            elif self.loops and depth > 0:
+            if self.loops and depth > 0 and kind < 4:
                 written.append(self.loop(depth - 1))
+            elif kind < 7:
+                written.append(self.store())
+            elif kind < 9:
+                written.append(self.assign())
+            else:
+                written.append(self.declare())
         self.integers, self.floats = integers, floats
         return written
 

@@ -1,13 +1,12 @@
 """Binding repeated expressions keeps every value, repeats nothing and leaves nothing repeated; and it is quick.
 
 The golden files in `testdata/passes/cse` show what comes out; here they are run, before and after. What must come out
-is worked out once more by brute force, with code that shares nothing with the pass.
+is worked out once more by brute force, in `bindings.py`.
 """
 
 from __future__ import annotations
 
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
@@ -20,11 +19,11 @@ from hypothesis import given, settings
 import scaly_ir as sc
 from scaly_ir.dialects.prog import build, ops
 from scaly_ir.dialects.prog.affine import trip_count
-from scaly_ir.effects import side_effect
 from scaly_ir.graph import Node, postorder
 from scaly_ir.op import CallEffectKind, Op, registry_scope
 from scaly_ir.passes.prog.common_subexpressions import eliminate
 from scaly_ir.types import FLOAT64, INT64
+from tests.passes.prog.bindings import assert_nothing_repeated, check_bindings
 from tests.passes.prog.evaluator import EvaluationError, Result, run
 from tests.passes.prog.programs import inputs_of, modules
 from tests.passes.prog.scalar_programs import scalar_modules
@@ -57,8 +56,8 @@ def _check(module: Node, inputs: dict[str, list[float]]) -> Node:
     assert reread is after
     assert eliminate(after) is after
     for before, procedure in zip(module.args, after.args, strict=True):
-        _check_bindings(before, procedure)
-        _assert_nothing_repeated(procedure)
+        check_bindings(before, procedure)
+        assert_nothing_repeated(procedure)
     try:
         expected = run(module, inputs)
     except EvaluationError:
@@ -69,97 +68,6 @@ def _check(module: Node, inputs: dict[str, list[float]]) -> Node:
         more = result.executed - expected.executed  # what moves out of a loop that does not run is computed once more
         assert set(more) <= {ops.VAR, ops.LOAD}
     return after
-
-
-# --- brute force ------------------------------------------------------------------------------------------------------
-
-Path_ = tuple[int, ...]
-"""Where a statement is: its number in the procedure, then in the loop there, and so on."""
-
-
-def _statements(body: tuple[Node, ...], path: Path_ = ()) -> Iterator[tuple[Path_, Node]]:
-    """Yield all statements of a body in program order."""
-    for number, statement in enumerate(body):
-        yield (*path, number), statement
-        if statement.op is ops.FOR:
-            yield from _statements(build.body_of(statement), (*path, number))
-
-
-def _text(statement: Node) -> Iterator[Node]:
-    """Yield the nodes of a statement as often as its text shows them; the bounds of a loop are left out."""
-    pending = [] if statement.op is ops.FOR else list(statement.args)
-    while pending:
-        node = pending.pop()
-        yield node
-        pending += node.args
-
-
-def _check_bindings(before: Node, after: Node) -> None:
-    """Check that each binding is used twice, stands where it must, and has the name that it must have."""
-    statements = dict(_statements(build.body_of(after)))
-    old = {statement.attrs["target"] for _, statement in _statements(build.body_of(before)) if _is_assign(statement)}
-    declared = {s.attrs["target"]: path for path, s in statements.items() if _is_assign(s)}
-    bindings = {name: path for name, path in declared.items() if name not in old}
-    sizes: dict[str, int] = {}
-    for name, place in bindings.items():
-        assert name not in {node.attrs.get("name") for node in postorder(before)}
-        (value,) = statements[place].args
-        assert value.op not in ops.SCALAR_LEAVES
-        assert side_effect(value) is CallEffectKind.Pure
-        sizes[name] = sum([sizes.get(str(node.attrs.get("name")), 1) for node in _text(statements[place])])
-        uses = [path for path, s in statements.items() for node in _text(s) if node.attrs.get("name") == name]
-        assert len(uses) > 1
-        depth = len(place) - 1
-        assert {path[:depth] for path in uses} == {place[:-1]}
-        assert any([len(path) == depth + 1 for path in uses]) or len({path[depth] for path in uses}) > 1
-        for between in range(place[-1] + 1, min([path[depth] for path in uses])):
-            assert statements[(*place[:-1], between)].attrs.get("target") in bindings
-    by_number = sorted(bindings, key=lambda name: int(name.removeprefix("cse_v")))
-    assert [sizes[name] for name in by_number] == sorted(sizes.values(), reverse=True)
-
-
-def _is_assign(statement: Node) -> bool:
-    return statement.op is ops.ASSIGN
-
-
-def _assert_nothing_repeated(procedure: Node) -> None:
-    """Check that no pure expression is computed twice with the same values where that can be helped."""
-    statements = list(_statements(build.body_of(procedure)))
-    assigned = [(path, s.attrs["target"]) for path, s in statements if _is_assign(s) and "declare" not in s.attrs]
-    straight = all([len(path) == 1 for path, _ in statements])
-    changes: Counter[str] = Counter()
-    found: Counter[object] = Counter()
-
-    def version(name: str, place: Path_) -> tuple[str, int, int]:
-        """Tell apart the values of a variable: by what changed it before, and by the loops around that change it."""
-        around = [n for n in range(1, len(place)) if any([p[:n] == place[:n] and t == name for p, t in assigned])]
-        return name, changes[name], max(around, default=0)
-
-    def key(node: Node, place: Path_) -> object:
-        if node.op is ops.VAR:
-            return version(node.attrs["name"], place)
-        if not node.args:
-            return node
-        operands = [key(operand, place) for operand in node.args]
-        if node.op.get_attr("TCommutative"):
-            operands.sort(key=repr)
-        return (node.op.name, str(node.attrs), str(node.type), *operands)
-
-    for place, statement in statements:
-        for node in _text(statement):
-            if ops.is_scalar(node.op) and node.args and side_effect(node) is CallEffectKind.Pure:
-                found[key(node, place)] += 1 if straight or not _is_hazard(node) else 0
-        if statement.op is ops.FOR:
-            changes[statement.args[0].attrs["name"]] += 1
-        elif _is_assign(statement):
-            changes[statement.attrs["target"]] += 1
-    assert max(found.values(), default=1) <= 1, found.most_common(1)
-
-
-def _is_hazard(root: Node) -> bool:
-    """Tell whether an expression holds an operation that may be meaningless, and so may have to stay in a loop."""
-    names = {"prog.div", "prog.mod", "prog.cast"}
-    return any([node.op.name in names and node.type.is_int for node in postorder(root)])
 
 
 # --- every program ----------------------------------------------------------------------------------------------------
@@ -312,6 +220,55 @@ def test_a_value_is_shared_with_the_loops_behind_the_first_that_runs() -> None:
     }} }}""")
     after = _check(module, {"n": [3], "z": [0, 0]})
     assert sc.render(after).count("prog.mod(") == 3
+
+
+SCALARS = """%p = prog.assign prog.load %n[0] : int64 {declare=True}
+    %q = prog.assign prog.load %n[1] : int64 {declare=True}
+    %a = prog.assign prog.load %y[0] : float64 {declare=True}
+    %b = prog.assign prog.load %y[1] : float64 {declare=True}"""
+
+
+def _count(body: str, text: str) -> int:
+    """Check what comes out of a procedure where no loop to `p` runs, and return how often it shows a text."""
+    module = sc.parse(f"""prog.module {{
+      prog.proc @f(%n: memref<2xint64>, %z: memref<4xint64>, %y: memref<2xfloat64>) {{
+        {SCALARS}
+        {body}
+      }}
+    }}""")
+    after = _check(module, {"n": [0, 0], "z": [0] * 4, "y": [np.nan, 1.0]})
+    return str(sc.render(after)).count(text)
+
+
+def _loop(body: str, name: str = "j", begin: str = "0", end: str = "%p") -> str:
+    return f"prog.for %{name} = {begin} to {end} step 1 {{kind=serial}} {{ {body} }}\n"
+
+
+def test_a_division_with_swapped_operands_in_it_stays_as_well() -> None:
+    """The second division is the first one; the third is another one, as the first one did not run for certain."""
+    store = "prog.store prog.div(%p, prog.add({}, {})), %z[0] : int64\n"
+    swapped = store.format("%q", "%p")
+    assert _count(_loop(store.format("%p", "%q") + _loop(swapped, "i")) + _loop(swapped), "prog.div(") == 2
+
+
+def test_a_bounded_number_that_may_be_nan_is_not_converted_earlier() -> None:
+    loop = _loop("prog.store prog.cast(prog.sin(%a), int64), %z[0] : int64")
+    assert _count(loop + loop, "prog.cast(") == 2
+
+
+def test_loop_variables_of_one_name_have_bounds_of_their_own() -> None:
+    inner = _loop("prog.store prog.mod(%q, prog.add(%i, 1)), %z[0] : int64")
+    for begin, end, divisions in (("0", "4", 2), ("-1", "0", 3), ("%q", "0", 3)):
+        assert _count(_loop(inner * 2, "i", "0", "2") + _loop(inner * 2, "i", begin, end), "prog.mod(") == divisions
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_loop_reassigns_what_it_and_the_loops_in_it_do(first: bool) -> None:
+    inner = _loop("%a = prog.assign 3 : float64", end="1")
+    own = "%b = prog.assign 4 : float64\n"
+    use = "prog.store {0}(%a), %y[0] : float64\nprog.store {0}(%b), %y[1] : float64\n"
+    body = use.format("prog.exp") + (inner + own if first else own + inner)
+    assert _count(use.format("prog.exp") + _loop(body, "i"), "prog.exp(") == 4
 
 
 # --- large programs ---------------------------------------------------------------------------------------------------
