@@ -1,4 +1,4 @@
-"""Where values are used, on statement lists of any shape. Which values are the same shows in `cse`, tested elsewhere."""
+"""Where values are used, on statement lists of any shape. Which values are the same is tested with `cse`."""
 
 from __future__ import annotations
 
