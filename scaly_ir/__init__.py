@@ -16,6 +16,23 @@ _EXPORTS: Final[dict[str, str]] = {
     for module, names in {
         "api": "parse render run_passes verify",
         "call": "Call Symbol",
+        "dialects.expr.build": "cast concat const gather index_add index_set stack sym where",
+        "dialects.expr.decorator": "Template function",
+        "dialects.expr.elementwise": (
+            "atan2 dtypes equal greater greater_equal isfinite less less_equal logical_and logical_not logical_or "
+            "maximum minimum not_equal"
+        ),
+        "dialects.expr.evaluate": "evaluate",
+        "dialects.expr.function": "Function",
+        "dialects.expr.library": (
+            "argmax argmin diag dot mean norm_1 norm_2 norm_inf ones_like pack scatter segment_sum split sumsqr take "
+            "to_dense values vec zeros_like"
+        ),
+        "dialects.expr.loops": "broadcast fori_loop scan vmap while_loop window",
+        "dialects.expr.node": "Expr ExprOp",
+        "dialects.expr.simplify": "cse cse_many simplify simplify_cse",
+        "dialects.expr.trees": "G L arg group",
+        "dialects.expr.spec": "spec_expr spec_expr_shared verify_expr",
         "effects": "CallEffectKind side_effect",
         "errors": (
             "LegalizeError LoweringError ParseError PassError PipelineError PluginError ScalyError "
@@ -28,7 +45,9 @@ _EXPORTS: Final[dict[str, str]] = {
         "plugins": "PluginRegistry load_plugins",
         "prim": "prim register_elementwise",
         "signature": "ArgInfo AttrSpec",
+        "sparsity": "SparsityPattern",
         "targets": "target_attr",
+        "tensors": "TensorType",
         "types": "DType MemRefType MissingType StringType",
         "undo": "registry_scope",
     }.items()

@@ -30,7 +30,8 @@ class Folder:
     With `trees` the text of an expression repeats what is shared, so no identity may repeat an expression that is
     large or expensive. `evaluate` gives the constant for an operation on constants, or None, and raises `NotExact`
     where there is nothing to put in its place; with `constants_first` it is asked before the identities, and an
-    operation it has no result for is left alone.
+    operation it has no result for is left alone. `fitted` gives a result as it may take the place of a node, or None
+    when it may not; by default it has to be of the same type.
     """
 
     def __init__(
@@ -40,11 +41,13 @@ class Folder:
         trees: bool,
         constants_first: bool,
         evaluate: Callable[[Node], Node | None] | None = None,
+        fitted: Callable[[Node, Node], Node | None] | None = None,
     ) -> None:
         self._identities = identities
         self._trees = trees
         self._constants_first = constants_first
         self._evaluate = evaluate or evaluate_scalar
+        self._fitted = fitted or _of_one_type
         self._effects: dict[Node, int] = {}
 
     def fold(self, node: Node) -> Node | None:
@@ -77,17 +80,18 @@ class Folder:
         if not _on_constants(node) or effect_class(node.op.get_attr("TCallEffectKind")) is not CallEffectKind.Pure:
             return None
         try:
-            return self._evaluate(node)
+            made = self._evaluate(node)
         except NotExact:
             return None
+        return None if made is None else self._fitted(made, node)
 
     def _identity(self, node: Node) -> Node | None:
         for run in self._identities.runs(node):
             made: Any = run(node, self)
             if made is None:
                 continue
-            result = made if isinstance(made, Node) else constant_like(made, node)
-            if result is not node and result.type is node.type and not self._changes_state(node):
+            result = self._fitted(made if isinstance(made, Node) else constant_like(made, node), node)
+            if result is not None and result is not node and not self._changes_state(node):
                 return result
         return None
 
@@ -98,6 +102,10 @@ class Folder:
     def _effect(self, node: Node) -> int:
         own = effect_class(node.op.get_attr("TCallEffectKind"))
         return max([int(own), *[self._effects[operand] for operand in node.args]])
+
+
+def _of_one_type(result: Node, node: Node) -> Node | None:
+    return result if result.type is node.type else None
 
 
 def constant_value(node: Node) -> Any:

@@ -12,6 +12,7 @@ from typing import Final
 from scaly_ir.graph import Node
 from scaly_ir.graph.expression import elementwise
 from scaly_ir.graph.matcher import PatternMatcher
+from scaly_ir.graph.pattern import is_constant
 from scaly_ir.graph.vocabulary import shared_patterns
 
 P = shared_patterns()
@@ -20,6 +21,15 @@ x, y, z = P.var("x"), P.var("y"), P.var("z")
 
 def _is_float(node: Node) -> bool:
     return bool(node.dtype.is_float)
+
+
+def _is_open(node: Node) -> bool:
+    """Tell whether an operand is no constant: a quotient of constants is evaluated, or has no value and stays."""
+    return not all([is_constant(operand.op) for operand in node.args])
+
+
+def _is_open_float(node: Node) -> bool:
+    return _is_float(node) and _is_open(node)
 
 
 def _divide(x: Node, y: Node) -> Node:
@@ -56,12 +66,12 @@ PRODUCTS: Final = PatternMatcher(
 
 QUOTIENTS: Final = PatternMatcher(
     [
-        (P.div(x, x), lambda: 1),
-        (P.div(0, y), lambda: 0),
-        (P.div(x, 1), lambda x: x),
+        (P.div(x, x, where=_is_open), lambda: 1),
+        (P.div(0, y, where=_is_open), lambda: 0),
+        (P.div(x, 1, where=_is_open), lambda x: x),
         # The least integer is its own negation, so for integers a sign does not move across a division.
-        (P.div(-x, y, where=_is_float), lambda x, y: -_divide(x, y)),
-        (P.div(x, -y, where=_is_float), lambda x, y: -_divide(x, y)),
+        (P.div(-x, y, where=_is_open_float), lambda x, y: -_divide(x, y)),
+        (P.div(x, -y, where=_is_open_float), lambda x, y: -_divide(x, y)),
         (P.mod(x, 1), lambda: 0),
         (P.mod(0, y), lambda: 0),
         # x // x is 0 where x is 0.

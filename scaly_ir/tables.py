@@ -26,13 +26,14 @@ _BITS: Final = "I"
 class Table:
     """An array of one element type: `shape`, `dtype` and the elements in row-major order as bytes."""
 
-    __slots__ = ("_array", "_hash", "data", "dtype", "shape")
+    __slots__ = ("_array", "_hash", "_uniform", "data", "dtype", "shape")
 
     dtype: DType
     shape: tuple[int, ...]
     data: bytes
     _array: np.ndarray[Any, Any] | None
     _hash: int
+    _uniform: float | None
 
     def __init__(self, dtype: DType, shape: Iterable[int], data: bytes) -> None:
         """Make a table of packed elements; `ValueError` when there are not as many as the shape says."""
@@ -81,10 +82,14 @@ class Table:
     @property
     def uniform(self) -> float | None:
         """The number that all elements are, by bits; None when they differ or there is none."""
-        size = self.dtype.size
-        if not self.data or self.data != self.data[:size] * (len(self.data) // size):
-            return None
-        return Table(self.dtype, (), self.data[:size]).values[0]
+        try:
+            return self._uniform
+        except AttributeError:
+            size = self.dtype.size
+            alike = bool(self.data) and self.data == self.data[:size] * (len(self.data) // size)
+            found = Table(self.dtype, (), self.data[:size]).values[0] if alike else None
+            object.__setattr__(self, "_uniform", found)
+            return found
 
     def spell(self) -> str:
         """Return a scalar, or nested lists of the table's shape, in full; the same elements read back from it."""

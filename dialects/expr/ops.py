@@ -14,6 +14,7 @@ from scaly_ir.op import CallEffectKind, Op
 from scaly_ir.prim import declare_elementwise
 from scaly_ir.signature import AttrSpec
 from scaly_ir.tables import Table
+from scaly_ir.tensors import TensorType
 from scaly_ir.types import BOOL, FLOAT32, FLOAT64, INT32, INT64
 
 HINTS: Final = ("auto", "scalar", "block")
@@ -113,6 +114,15 @@ _CONTAINERS: Final[dict[str, tuple[str, dict[str, AttrSpec]]]] = {
 }
 
 
+def _infer(call: Any) -> Any:
+    from scaly_ir.dialects.expr.typing import Misuse, infer  # the rules are written for the operators of this module
+
+    try:
+        return infer(call.op, call.args, call.attrs, call.type if isinstance(call.type, TensorType) else None)
+    except Misuse as misuse:
+        raise misuse.raised() from None
+
+
 def _register() -> None:
     for name, row in _ROWS.items():
         op = Op.register(f"expr.{name}", row.doc)
@@ -120,6 +130,7 @@ def _register() -> None:
         op.set_attr("TStructural", True)
         op.set_attr("TExpression", True)
         op.set_attr("TCallEffectKind", CallEffectKind.Pure)
+        op.set_attr("FInferType", _infer)
         op.set_attr("TCostClass", "free" if not row.operands and not row.rest else "expensive")
         if row.numpy is not None:
             op.set_attr("FNumpy", row.numpy)
@@ -130,7 +141,9 @@ def _register() -> None:
 
 
 _register()
-OPERATORS: Final = declare_elementwise("expr", renamed={"floormod": "mod", "mod": None}, attrs=_HINT)
+OPERATORS: Final = declare_elementwise(
+    "expr", renamed={"floormod": "mod", "mod": None}, own={"FInferType": _infer}, attrs=_HINT
+)
 """The forms of the shared scalar operators by name, of those that are registered later as well."""
 
 Op.get("expr.div").set_attr("TOperandKinds", frozenset({"float"}), override=True)

@@ -142,7 +142,7 @@ class Vocabulary:
 class SharedVocabulary(Vocabulary):
     """The patterns of the scalar operators that dialects share: ``P.add`` matches every dialect's form of `prim.add`.
 
-    A number stands for a constant that equals it, whatever its type.
+    A number stands for a constant that equals it, whatever its type; of an array, all entries must.
     """
 
     __slots__ = ()
@@ -160,7 +160,7 @@ class SharedVocabulary(Vocabulary):
     def const(self, value: Any = ANY, name: str | None = None, type: Any = None) -> Term:
         """Return a pattern for a constant of any dialect; `value` is a number or a predicate."""
         if value is not ANY and not callable(value):
-            return self.const(lambda found: bool(found == value), name, type)
+            return self.const(lambda found: bool(getattr(found, "uniform", found) == value), name, type)
         return Term(self, is_constant, name=name, type=type, attrs={"value": value})
 
 

@@ -1,0 +1,1 @@
+"""Passes that start from `expr`."""
