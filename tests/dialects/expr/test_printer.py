@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 
@@ -21,6 +22,21 @@ from scaly_ir.text.spelling import float_from_bits
 from scaly_ir.types import FLOAT32, FLOAT64
 
 X = build.sym("x", 3)
+
+
+def sin(x: Node) -> Expr:
+    """Return the sine."""
+    return build.unary("sin", x)
+
+
+def cos(x: Node) -> Expr:
+    """Return the cosine."""
+    return build.unary("cos", x)
+
+
+def tan(x: Node) -> Expr:
+    """Return the tangent."""
+    return build.unary("tan", x)
 
 
 def call(function: Node | str, *args: Node, output: int = 0, type_: TensorType | None = None) -> Expr:
@@ -67,14 +83,14 @@ def test_expressions_print_as_a_fragment_or_a_region() -> None:
         "%1 = expr.sin(%0) : tensor<3xfloat64 diff>",
         "expr.return %1, %0",
     ]
-    assert render_expr_assembly([X.sin(), X]).splitlines() == lines
-    region = render_expr_assembly([X.sin(), X], name="my region")
+    assert render_expr_assembly([sin(X), X]).splitlines() == lines
+    region = render_expr_assembly([sin(X), X], name="my region")
     assert region.splitlines() == ['expr.region @"my region" {', *[f"  {line}" for line in lines], "}"]
-    assert render(X.sin()) == render_expr_assembly(X.sin())
+    assert render(sin(X)) == render_expr_assembly(sin(X))
 
 
 def test_operands_come_before_users_each_once_and_left_to_right() -> None:
-    left, right = X.sin(), X.cos()
+    left, right = sin(X), cos(X)
     text = render((left * right) + left)
     assert [line.split("expr.")[1].split()[0] for line in text.splitlines()] == [
         *("input", "sin(%0)", "cos(%0)", "mul(%1,", "add(%3,", "return"),
@@ -89,7 +105,7 @@ def test_unused_inputs_stand_in_the_signature_only() -> None:
 
 
 def test_callees_come_first_and_a_loop_s_condition_behind_its_body() -> None:
-    inner = make_function("inner", [X], [X.sin()], ["y"])
+    inner = make_function("inner", [X], [sin(X)], ["y"])
     outer = make_function("outer", [X], [call(inner, X)], ["y"])
     text = render(intern_node(ops.MODULE, (outer,), Attrs({}), None))
     assert text.index("@inner") < text.index("@outer")
@@ -97,9 +113,9 @@ def test_callees_come_first_and_a_loop_s_condition_behind_its_body() -> None:
 
 
 def test_a_second_function_of_one_name_gets_a_free_one() -> None:
-    first = make_function("f", [X], [X.sin()], ["y"])
-    second = make_function("f", [X], [X.cos()], ["y"])
-    taken = make_function("f_1", [X], [X.tan()], ["y"])
+    first = make_function("f", [X], [sin(X)], ["y"])
+    second = make_function("f", [X], [cos(X)], ["y"])
+    taken = make_function("f_1", [X], [tan(X)], ["y"])
     entry = make_function("g", [X], [call(first, X) + call(second, X) + call(taken, X)], ["y"])
     text = render_expr_assembly(entry)
     assert [line.split("@")[1].split("(")[0] for line in text.splitlines() if "expr.func" in line] == [
@@ -109,7 +125,7 @@ def test_a_second_function_of_one_name_gets_a_free_one() -> None:
 
 
 def test_bare_functions_and_a_function_alone_have_no_module_around_them() -> None:
-    inner = make_function("inner", [X], [X.sin()], ["y"])
+    inner = make_function("inner", [X], [sin(X)], ["y"])
     outer = make_function("outer", [X], [call(inner, X)], ["y"])
     bare = render(make_module([outer], bare=True))
     assert bare == render(inner) + render(outer)
@@ -123,7 +139,7 @@ def test_what_nobody_knows_prints_by_its_name() -> None:
 
 
 def test_hints_print_except_auto_which_sources_print_as_well() -> None:
-    text = render(X.block().sin() + X)
+    text = render(sin(X.block()) + X)
     assert '%0 = expr.input {lowering="block", name="x"}' in text
     assert '%1 = expr.sin(%0) {lowering="block"} :' in text
     assert '%2 = expr.input {lowering="auto", name="x"}' in text
@@ -173,7 +189,7 @@ def test_long_patterns_have_names_in_a_module_only() -> None:
 def test_a_long_chain_prints_without_recursion() -> None:
     x: Expr = build.sym("x")
     for _ in range(20_000):
-        x = x.sin()
+        x = sin(x)
     assert render(x).count("\n") == 20_002
 
 
@@ -191,7 +207,7 @@ def test_the_listing_for_people() -> None:
     body = make_function("f", [build.sym("z", 2)], [build.sym("z", 2).sum()], ["y"])
     n = build.sym("xs", 20)
     windows = {"length": 10, "starts": [0], "strides": [2]}
-    flags = {"cond": None, "n_carry": 0, "index": False, "reverse": False, "in_place": [], "output": 0}
+    flags: dict[str, Any] = {"cond": None, "n_carry": 0, "index": False, "reverse": False, "in_place": [], "output": 0}
     attrs = {"callee": body, **windows, **flags}
     loop = build.make(ops.LOOP, [n], attrs)
     result = call(body, build.concat([X[:1] + build.const([1.0, 2.0])[:1], [0.5]])) + loop.sum()
