@@ -6,14 +6,12 @@ are rebuilt. Source: operator specification A5.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
-from collections.abc import Iterator
-from itertools import count
 
 from scaly_ir.dialects.prog import build, ops
 from scaly_ir.dialects.prog.build import body_of, with_body
-from scaly_ir.graph import Node, intern_node, preorder
+from scaly_ir.graph import Node, intern_node
+from scaly_ir.passes.prog.names import fresh_names, taken_names
 from scaly_ir.passes.prog.references import MANY
 from scaly_ir.passes.prog.value_numbers import Value, ValueNumbers
 
@@ -45,18 +43,7 @@ def _name(values: list[Value], procedure: Node) -> dict[Value, str]:
     Where nobody counts the text any more, users come before operands.
     """
     ranked = sorted(values, key=lambda value: (-value.size, value.number if value.size < MANY else -value.number))
-    return dict(zip(ranked, _fresh_names(procedure), strict=False))
-
-
-def _fresh_names(procedure: Node) -> Iterator[str]:
-    """Yield names that neither the procedure nor its C text uses."""
-    keys = ("name", "target", "buffer", "callee")
-    taken = {_c_spelling(node.attrs[key]) for node in preorder(procedure) for key in keys if key in node.attrs}
-    return (name for name in (f"cse_v{number}" for number in count(1)) if name not in taken)
-
-
-def _c_spelling(name: object) -> str:
-    return re.sub(r"[^A-Za-z0-9_]", "_", str(name))
+    return dict(zip(ranked, fresh_names(taken_names(procedure), "cse_v", 1), strict=False))
 
 
 # --- the new statements -----------------------------------------------------------------------------------------------

@@ -13,8 +13,9 @@ from scaly_ir.dialects.prog.build import assign, body_of, var, with_body
 from scaly_ir.dialects.prog.context import symbol_name, value_name
 from scaly_ir.effects import side_effect
 from scaly_ir.errors import LegalizeError, PassError
-from scaly_ir.graph import Node, intern_node, postorder, preorder
+from scaly_ir.graph import Node, intern_node, postorder
 from scaly_ir.op import CallEffectKind, Op
+from scaly_ir.passes.prog.names import fresh_names, taken_names
 from scaly_ir.passes.prog.references import effect, occurrences
 from scaly_ir.targets import INTRINSIC, LEGALIZE, Rewriter, target_attr, target_chain
 
@@ -139,12 +140,9 @@ class _Statements:
     def _bound(self, value: Node, bindings: list[Node]) -> Node:
         """Add the binding of a value to a new name and return its use."""
         if self._taken is None:
-            self._taken = _names_in(self._procedure)
-        name = f"leg{self._legs}"
-        while name in self._taken:
-            self._legs += 1
-            name = f"leg{self._legs}"
-        self._legs += 1
+            self._taken = taken_names(self._procedure)
+        name = next(fresh_names(self._taken, "leg", self._legs))
+        self._legs = int(name.removeprefix("leg")) + 1
         bindings.append(assign(name, value, declare=True))
         return var(name, value.type)
 
@@ -181,16 +179,6 @@ def _count_impure(statement: Node) -> int:
     """Return how often the text of a statement reads or changes state."""
     order, counts = occurrences(statement.args)
     return sum([counts[node] for node in order if effect(node.op) > CallEffectKind.Pure])
-
-
-def _names_in(procedure: Node) -> set[str]:
-    """Return all names in a procedure, those of callees too, which its C text shares.
-
-    There other names may be spelled differently, with an underscore, which no name of a binding has.
-    """
-    keys = ("name", "target", "buffer", "callee")
-    values = [node.attrs[key] for node in preorder(procedure) for key in keys if key in node.attrs]
-    return {value for value in values if isinstance(value, str)}
 
 
 def _described(statement: Node) -> str:

@@ -183,6 +183,10 @@ def key_with(node: Node, fn: Callable[[Node], Mapping[str, AttrValue] | None]) -
     """
     heads: dict[Hashable, bytes] = {}
     digests: dict[Node, bytes] = {}
+
+    def refer(other: Node) -> str:
+        return digests[other].hex()
+
     for each in with_references(node):
         replaced = fn(each)
         attrs = each.attrs if replaced is None else Attrs(replaced)
@@ -190,7 +194,7 @@ def key_with(node: Node, fn: Callable[[Node], Mapping[str, AttrValue] | None]) -
         head = heads.get(head_key)
         if head is None:
             # JSON holds no NUL, and operands are digests of one length, so the parts cannot be confused.
-            text = json.dumps([each.op.name, encode_type(each.type), encode_attrs(attrs, lambda other: digests[other].hex())])
+            text = json.dumps([each.op.name, encode_type(each.type), encode_attrs(attrs, refer)])
             head = heads[head_key] = text.encode("ascii") + b"\0"
         digests[each] = sha256(head + b"".join([digests[operand] for operand in each.args])).digest()
     return digests[node].hex()

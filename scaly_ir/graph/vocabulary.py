@@ -5,8 +5,9 @@
     RULES = PatternMatcher([(x + 0, lambda x: x), (P.select(c, x, x), lambda x: x)])
 
 ``P.add(x, y)`` and ``x + y`` are the same pattern: the operator ``prog.add`` on two operands, in any order because the
-operator is commutative. Numbers stand for constants. Source of the rules: graph specification A5; patterns of one order
-alone, or of operators whose names a vocabulary takes (`var`, `const`, `any`), are written with `Pattern` or `op`.
+operator is commutative. A number stands for a constant that equals it, an int for floats as well; of an array, all
+entries must. Patterns of one order alone are written with `in_order`, those of operators whose names a vocabulary takes
+(`var`, `const`, `any`) with `Pattern` or `op`. Source of the rules: graph specification A5.
 """
 
 from __future__ import annotations
@@ -51,6 +52,12 @@ class Term(Pattern):
     def __rmul__(self, other: Operand) -> Term:
         return self.vocabulary.scalar("mul", other, self)
 
+    def __truediv__(self, other: Operand) -> Term:
+        return self.vocabulary.scalar("div", self, other)
+
+    def __rtruediv__(self, other: Operand) -> Term:
+        return self.vocabulary.scalar("div", other, self)
+
     def __floordiv__(self, other: Operand) -> Term:
         return self.vocabulary.scalar("floordiv", self, other)
 
@@ -83,7 +90,8 @@ class Vocabulary:
         self.dialect: Final = dialect
         ops = [op for op in map(Op.get, Op.list_op_names()) if op.dialect == dialect]
         if not ops:
-            raise ValueError(f"no operator of dialect '{dialect}' is registered")
+            message = f"no operator of dialect '{dialect}' is registered"
+            raise ValueError(f"{message}; import its operators first, as 'scaly_ir.dialects.prog.ops'")
         self._constants = frozenset([op for op in ops if is_constant(op)])
         shared = [(op, op.get_attr("TScalarOp")) for op in ops]
         self._scalar_names = {name.removeprefix("prim."): op.mnemonic for op, name in shared if name is not None}
@@ -108,7 +116,7 @@ class Vocabulary:
         if isinstance(operand, Pattern):
             return operand
         if isinstance(operand, int | float):
-            return self.const(operand)
+            return self.const(lambda found: _is_number(getattr(found, "uniform", found), operand))
         raise TypeError(f"an operand of a pattern is a pattern or a number, not a '{type(operand).__name__}'")
 
     def __getattr__(self, name: str) -> Callable[..., Term]:
@@ -139,11 +147,13 @@ class Vocabulary:
         return Term(self, alternatives=Pattern.any(*choices).alternatives)
 
 
-class SharedVocabulary(Vocabulary):
-    """The patterns of the scalar operators that dialects share: ``P.add`` matches every dialect's form of `prim.add`.
+def _is_number(found: Any, wanted: float) -> bool:
+    """Tell whether a constant is meant by a number: a float stands for floats alone."""
+    return bool(found == wanted) and (isinstance(found, float) or not isinstance(wanted, float))
 
-    A number stands for a constant that equals it, whatever its type; of an array, all entries must.
-    """
+
+class SharedVocabulary(Vocabulary):
+    """The patterns of the operators that dialects share: ``P.add`` matches every dialect's form of `prim.add`."""
 
     __slots__ = ()
 
@@ -158,9 +168,7 @@ class SharedVocabulary(Vocabulary):
         return Term(self, lambda op: op.get_attr("TScalarOp", op.name) == shared, args=args, **fields)
 
     def const(self, value: Any = ANY, name: str | None = None, type: Any = None) -> Term:
-        """Return a pattern for a constant of any dialect; `value` is a number or a predicate."""
-        if value is not ANY and not callable(value):
-            return self.const(lambda found: bool(getattr(found, "uniform", found) == value), name, type)
+        """Return a pattern for a constant of any dialect; `value` is a value or a predicate."""
         return Term(self, is_constant, name=name, type=type, attrs={"value": value})
 
 

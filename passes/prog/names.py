@@ -1,0 +1,28 @@
+"""Names that are free in a procedure. Source: program specification 1.2."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import count
+
+from scaly_ir.graph import Node, preorder
+
+_KEYS = ("name", "target", "buffer", "callee", "alias_of")
+"""The attributes that hold names."""
+
+_foreign = re.compile(r"[^A-Za-z0-9_]")
+
+
+def taken_names(procedure: Node) -> set[str]:
+    """Return the names in a procedure, those of callees too, as C spells them."""
+    return {_c_spelling(node.attrs[key]) for node in preorder(procedure) for key in _KEYS if key in node.attrs}
+
+
+def fresh_names(taken: set[str], prefix: str, first: int = 0) -> Iterator[str]:
+    """Yield `prefix` with a number, from `first` on, for each such name that is not taken."""
+    return (name for name in (f"{prefix}{number}" for number in count(first)) if name not in taken)
+
+
+def _c_spelling(name: object) -> str:
+    return _foreign.sub("_", str(name))
