@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import math
 import operator
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final, NoReturn
 
 from scaly_ir.sparsity import SparsityPattern
-from scaly_ir.types import FLOAT64, DType
+from scaly_ir.text.diagnostics import did_you_mean
+from scaly_ir.types import DTYPES, FLOAT64, DType, unknown_dtype
 
 
 class TensorType:
@@ -74,6 +77,19 @@ class TensorType:
         fields = {name: getattr(self, name) for name in ("shape", "dtype", "diff", "pattern")}
         return TensorType(**{**fields, **changes})
 
+    @staticmethod
+    def read(text: str, patterns: Mapping[str, Coordinates] | None = None) -> TensorType:
+        """Read the spelling ``tensor<3x4xfloat64 diff>``; `TensorError` says what is wrong with it, and where.
+
+        `patterns` are the coordinates that names such as ``#sp0`` stand for.
+        """
+        known = _READ_TENSORS.get(text)
+        if known is None:
+            known = _read_tensor(text, patterns or {})
+            if "#" not in text and len(_READ_TENSORS) < 4096:
+                _READ_TENSORS[text] = known
+        return known
+
     def __str__(self) -> str:
         return self.text
 
@@ -92,6 +108,7 @@ class TensorType:
 
 
 _TENSORS: Final[dict[tuple[Any, ...], TensorType]] = {}
+_READ_TENSORS: Final[dict[str, TensorType]] = {}
 
 
 def _spelled(type_: TensorType) -> str:
@@ -146,3 +163,130 @@ def read_dtype(dtype: Any) -> DType:
     except TypeError:
         raise TypeError(f"{dtype!r} is no dtype") from None
     return DType(name)
+
+
+# --- reading ----------------------------------------------------------------------------------------------------------
+
+
+class TensorError(ValueError):
+    """A text is no tensor type, or no pattern; `text[start:end]` is the part to blame."""
+
+    def __init__(self, message: str, start: int, end: int) -> None:
+        self.start = start
+        self.end = end
+        super().__init__(message)
+
+
+Coordinates = tuple[tuple[int, ...], tuple[int, ...]]
+"""The rows and columns of stored entries, as they are written."""
+
+_tensor_parts = re.compile(r"tensor<[ \t]*((?:[0-9]+x)*+)([^,<>\s]*)([^,<>]*)(?:,(.*))?>", re.DOTALL).fullmatch
+_wrong_extent = re.compile(r"([^A-Za-z_x][^x]*)x").match
+_sparse_parts = re.compile(
+    r"\s*sparse<\s*(?:(#\w+)|rows\s*=\s*\[([^\]]*)\]\s*,\s*cols\s*=\s*\[([^\]]*)\])\s*>\s*"
+).fullmatch
+_is_integers = re.compile(r"(?:\s*[0-9]{1,18}\s*(?:,\s*[0-9]{1,18}\s*)*+)?+\s*").fullmatch
+_LONGEST_EXTENT: Final = 18
+
+
+def _read_tensor(text: str, patterns: Mapping[str, Coordinates]) -> TensorType:
+    parts = _tensor_parts(text)
+    if parts is None:
+        raise TensorError(f"malformed type '{text}'; write it as in 'tensor<2x4xfloat64 diff>'", 0, len(text))
+    extents, element, flag, pattern = parts.groups()
+    start = parts.start(1)
+    shape = []
+    for extent in extents.split("x")[:-1]:
+        if len(extent) > _LONGEST_EXTENT:
+            raise TensorError(f"an extent of {len(extent)} digits is too large", start, start + len(extent))
+        start += len(extent) + 1
+        shape.append(int(extent))
+    if element not in _BY_NAME:
+        wrong = _wrong_extent(element)
+        if wrong is not None:
+            raise TensorError(f"an extent is a non-negative integer, found '{wrong[1]}'", start, start + wrong.end(1))
+        raise TensorError(unknown_dtype(element), *parts.span(2))
+    if flag.strip() not in ("", "diff"):
+        at = parts.start(3) + len(flag) - len(flag.lstrip())
+        hint = did_you_mean(flag.strip(), ["diff"]) or "; expected 'diff', ',' or '>'"
+        raise TensorError(f"unknown word '{flag.strip()}' in a type{hint}", at, at + len(flag.strip()))
+    stored = None
+    if pattern is not None:
+        at = parts.start(4) + len(pattern) - len(pattern.lstrip())
+        if len(shape) < 2:
+            raise TensorError("a sparse tensor has two axes or more", at, at + len(pattern.strip()))
+        stored = _read_pattern(text, at, pattern.strip(), (shape[-2], shape[-1]), patterns)
+    return TensorType(tuple(shape), _BY_NAME[element], bool(flag.strip()), stored)
+
+
+_BY_NAME: Final[dict[str, DType]] = {str(dtype): dtype for dtype in DTYPES}
+
+
+def _read_pattern(
+    text: str, start: int, pattern: str, shape: tuple[int, int], patterns: Mapping[str, Coordinates]
+) -> SparsityPattern:
+    """Return the pattern that is written as `pattern`, which begins at `start` of `text`."""
+    parts = _sparse_parts(pattern)
+    end = start + len(pattern)
+    if parts is None:
+        raise TensorError(f"malformed pattern '{pattern}'; {_AS_IN}", start, end)
+    name = parts[1]
+    if name is None:
+        rows, columns = _read_coordinates(pattern, start)
+    elif name in patterns:
+        rows, columns = patterns[name]
+    else:
+        at = start + parts.start(1)
+        raise TensorError(f"undefined pattern '{name}'{did_you_mean(name, patterns)}", at, at + len(name))
+    try:
+        return SparsityPattern(shape, rows, columns)
+    except ValueError as error:
+        reason = str(error).removeprefix("sparsity: ")
+        raise TensorError(reason, *_blamed(text, start, end, shape, rows, columns)) from None
+
+
+_AS_IN: Final = "write it as in 'sparse<rows=[0, 2], cols=[1, 0]>'"
+
+
+def read_coordinates(text: str) -> Coordinates:
+    """Read ``sparse<rows=[0, 2], cols=[1, 0]>``; `TensorError` for another text and for a coordinate given twice."""
+    rows, columns = _read_coordinates(text, 0)
+    seen = set()
+    for pair in zip(rows, columns, strict=True):
+        if pair in seen:
+            raise TensorError(f"coordinate {pair} is given twice", *_blamed(text, 0, len(text), None, rows, columns))
+        seen.add(pair)
+    return rows, columns
+
+
+def _read_coordinates(text: str, start: int) -> Coordinates:
+    parts = _sparse_parts(text)
+    if parts is None or parts[1] is not None:
+        raise TensorError(f"malformed pattern '{text}'; {_AS_IN}", start, start + len(text))
+    lists = []
+    for group in (2, 3):
+        if not _is_integers(parts[group]):
+            message = "the coordinates of a pattern are lists of non-negative integers"
+            raise TensorError(message, start + parts.start(group), start + parts.end(group))
+        lists.append(tuple(map(int, parts[group].split(","))) if parts[group].strip() else ())
+    if len(lists[0]) != len(lists[1]):
+        message = f"a pattern has as many rows as columns, found {len(lists[0])} and {len(lists[1])}"
+        raise TensorError(message, start, start + len(text))
+    return lists[0], lists[1]
+
+
+def _blamed(
+    text: str, start: int, end: int, shape: tuple[int, int] | None, rows: Sequence[int], columns: Sequence[int]
+) -> tuple[int, int]:
+    """Return the range of the first coordinate that is out of range or repeated; that of the pattern if it is named."""
+    numbers = [found.span() for found in re.compile("[0-9]+").finditer(text, start, end)]
+    if len(numbers) != len(rows) + len(columns):
+        return start, end
+    seen = set()
+    for at, pair in enumerate(zip(rows, columns, strict=True)):
+        if pair in seen or (shape is not None and pair[0] >= shape[0]):
+            return numbers[at]
+        if shape is not None and pair[1] >= shape[1]:
+            return numbers[len(rows) + at]
+        seen.add(pair)
+    return start, end

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from scaly_ir.attributes import Attrs, AttrValue, Referable, Word
 from scaly_ir.tables import Table
+from scaly_ir.tensors import TensorType
 from scaly_ir.text.spelling import float_bits, float_from_bits
 from scaly_ir.types import DType, MemRefType
 
@@ -127,7 +128,7 @@ _DECODERS: Final[dict[str, Callable[[Json], AttrValue]]] = {
     "table": _decode_table,
 }
 
-_TYPE_READERS: Final[dict[str, Callable[[str], Any]]] = {"memref": MemRefType.read}
+_TYPE_READERS: Final[dict[str, Callable[[str], Any]]] = {"memref": MemRefType.read, "tensor": TensorType.read}
 
 
 def register_type(word: str, read: Callable[[str], Any]) -> None:

@@ -36,7 +36,9 @@ ATTRIBUTES: Final = "LATTRS"
 ATTRIBUTE_VALUE: Final = frozenset({"INT", "FLOAT", "STRING", "WORD", "DTYPE", "LSQB", "LBRACE", "SLICE"})
 ATTRIBUTE_KEY: Final = frozenset({"WORD", "NAME", "STRING"})
 
-_SHARED: Final = ("VALUE", "SYMBOL", "MEMREF", "STRING", "FLOAT", "INT", "NAME", "WORD")
+_SHARED: Final = (
+    *("VALUE", "SYMBOL", "MEMREF", "TENSOR", "SPARSE", "PATTERN", "STRING", "FLOAT", "INT", "NAME", "WORD", "ARROW"),
+)
 
 
 class Sentence(NamedTuple):
@@ -84,6 +86,10 @@ class Language:
     """For signs that other languages write between two scalars, what to write here; longer ones first."""
     after_scalar: frozenset[str]
     """The terminals that may follow a scalar."""
+    nested: bool = True
+    """Whether scalars stand within statements; if not, each operation is a statement and has a name."""
+    forms: str = "a file holds one module, only procedures or only statements"
+    """What a file may hold."""
 
     def operations(self) -> list[str]:
         """Return what may stand where a scalar is expected, for suggestions."""
@@ -137,7 +143,7 @@ class Dispatch:
         return reduce
 
 
-_SILENT: Final = frozenset({*PUNCTUATION.values(), ATTRIBUTES})
+_SILENT: Final = frozenset({*PUNCTUATION.values(), ATTRIBUTES, "ARROW"})
 
 
 def _start(part: Token | Piece) -> int:
@@ -156,7 +162,7 @@ def grammar_text(path: Path, operators: tuple[str, ...], dtypes: tuple[str, ...]
     terminals = [f"{name}: /{TERMINALS[name].replace('*+', '*').replace('/', chr(92) + '/')}/" for name in _SHARED]
     for name, words in (("OPERATOR", operators), ("DTYPE", dtypes)):
         terminals.append(f"{name}: {' | '.join([json.dumps(word) for word in words])}")
-    return "\n".join([path.read_text(encoding="utf-8"), common, *terminals, ""])
+    return "\n".join([common, path.read_text(encoding="utf-8"), *terminals, ""])  # a dialect may extend common rules
 
 
 @cache

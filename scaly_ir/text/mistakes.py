@@ -63,8 +63,10 @@ _UNCLOSED: Final = "the string is not closed on its line"
 
 
 def _stray_character(situation: Situation) -> Mistake | None:
-    found = situation.found
+    found, hints = situation.found, situation.language.hints
     text = found.text
+    if text == "->" and text in hints:
+        return Mistake(f"unexpected '->'; {hints[text]}")
     if found.kind != "OTHER":
         return None
     after = situation.lexemes[situation.at + 1]
@@ -86,9 +88,6 @@ def _stray_character(situation: Situation) -> Mistake | None:
         )
     if text == "\r":
         return Mistake("a carriage return without a line feed after it")
-    hints = situation.language.hints
-    if text == "-" and after.text == ">" and joined and "->" in hints:
-        return Mistake(f"unexpected '->'; {hints['->']}", (found.start, after.end))
     if not text.isprintable():
         return Mistake(f"unexpected character U+{ord(text):04X}")
     return Mistake(f"unexpected character '{text}'{f'; {hints[text]}' if text in hints else ''}")
@@ -124,7 +123,7 @@ def _block(situation: Situation) -> Mistake | None:
     if kind == "RBRACE" and accepted <= {"$END", *situation.language.outer}:
         return Mistake(_TOO_MANY)
     if accepted == {"$END"}:
-        return Mistake(f"expected the end of the file, found {shown(situation.found)}; {_FORMS}")
+        return Mistake(f"expected the end of the file, found {shown(situation.found)}; {situation.language.forms}")
     if not situation.between:
         return None
     if kind == "RBRACE" and not situation.blocks:
@@ -182,9 +181,6 @@ def _bare_attributes(situation: Situation) -> Mistake | None:
     return Mistake(f"attributes stand in braces, as in '{{{found.text}=...}}'")
 
 
-_FORMS: Final = "a file holds one module, only procedures or only statements"
-
-
 def _no_statement(situation: Situation) -> Mistake | None:
     """Recognise a word that begins no statement here."""
     language, found, kind = situation.language, situation.found, situation.kind
@@ -195,18 +191,21 @@ def _no_statement(situation: Situation) -> Mistake | None:
     if kind in language.starters:
         if situation.blocks:
             return None
-        return Mistake(f"expected {alternatives(situation)}, found '{found.text}'; {_FORMS}")
+        return Mistake(f"expected {alternatives(situation)}, found '{found.text}'; {language.forms}")
     if after.text == "=" and found.kind == "WORD":
         return Mistake(f"expected a name with '%', found '{found.text}'; did you mean '%{found.text}'?")
-    if language.keywords.get(dotted) in ("BUFFER", "ASSIGN"):
+    operations = language.operations()
+    if language.keywords.get(dotted) in ("BUFFER", "ASSIGN") or (dotted in operations and not language.nested):
         return Mistake(f"expected a name before '{found.text}', as in '%x = {dotted}'")
-    if dotted in language.operations():
+    if dotted in operations:
         return Mistake(
             f"'{dotted}' is a scalar, not a statement; give it a name: '%x = {language.name}.assign {dotted}...'"
         )
     known = [word for word, terminal in language.keywords.items() if terminal in language.starters]
     hint = language.hints.get(found.text.rpartition(".")[2])
-    return Mistake(f"unknown statement '{found.text}'{f'; {hint}' if hint else did_you_mean(dotted, known)}")
+    what = "statement" if language.nested else "operation"
+    known += [] if language.nested else operations
+    return Mistake(f"unknown {what} '{found.text}'{f'; {hint}' if hint else did_you_mean(dotted, known)}")
 
 
 # --- within a statement -----------------------------------------------------------------------------------------------
@@ -225,6 +224,11 @@ def _type(situation: Situation) -> Mistake | None:
         one = element in situation.language.dtypes and not others
         hint = f"; a scalar is 'memref<1x{element}>'" if one else ""
         return Mistake(f"expected {WORDS['MEMREF']}, found {shown(found, text)}{hint}", (found.start, end))
+    if accepted == {"TENSOR"}:
+        text, end = _angles(situation)
+        if text.startswith("tensor"):
+            return Mistake(f"malformed type '{text}'; write it as in 'tensor<2x4xfloat64 diff>'", (found.start, end))
+        return Mistake(f"expected {WORDS['TENSOR']}, found {shown(found, text)}", (found.start, end))
     if accepted != {"DTYPE"}:
         return None
     if found.kind not in ("WORD", "NAME"):
@@ -268,7 +272,7 @@ def unknown_scalar(language: Language, text: str, *, applied: bool) -> str:
     hint = language.hints.get(text.rpartition(".")[2])
     dotted = text if "." in text else f"{language.name}.{text}"
     operations = language.operations()
-    if applied or "." in text or dotted in operations:
+    if applied or "." in text or dotted in operations or not language.nested:
         return f"unknown operation '{text}'{f'; {hint}' if hint else did_you_mean(dotted, operations)}"
     return f"expected a scalar, found '{text}'; {hint or f'did you mean {chr(39)}%{text}{chr(39)}?'}"
 
@@ -309,7 +313,13 @@ _NO_INFIX: Final = frozenset({"OPERATOR", "LSQB", "EQUAL", "LBRACE", "RBRACE", "
 def _read(situation: Situation) -> Mistake | None:
     """Recognise ``%x[i]`` used as a value."""
     before = situation.before
-    if situation.found.text != "[" or before is None or before.kind != "VALUE" or situation.between:
+    if (
+        not situation.language.nested
+        or situation.found.text != "["
+        or before is None
+        or before.kind != "VALUE"
+        or situation.between
+    ):
         return None
     if "LSQB" in situation.accepted or "EQUAL" in situation.accepted:
         return None

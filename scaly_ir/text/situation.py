@@ -16,6 +16,10 @@ WORDS: Final[dict[str, str]] = {
     "VALUE": "a name such as '%x'",
     "SYMBOL": "a name such as '@f'",
     "MEMREF": "a type such as 'memref<8xfloat64>'",
+    "ARROW": "'->'",
+    "TENSOR": "a type such as 'tensor<8xfloat64>'",
+    "SPARSE": "a pattern such as 'sparse<rows=[0], cols=[1]>'",
+    "PATTERN": "a name such as '#sp0'",
     "STRING": "a string",
     "FLOAT": "a number",
     "INT": "an integer",
@@ -92,7 +96,7 @@ def alternatives(situation: Situation) -> str:
         (ATTRIBUTE_KEY, "an attribute name"),
     )
     for members, name in groups:
-        if members <= left:
+        if members and members <= left:
             words.append(name)
             left -= members
     if "FLOAT" in left:

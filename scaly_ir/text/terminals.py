@@ -16,10 +16,12 @@ _STRING = r'"(?:[^"\\\n]|\\[^\n])*+"'
 _NAME = rf"(?:{BARE_NAME}|{_STRING})"
 _IDENTIFIER = r"[A-Za-z_][A-Za-z0-9_]*"
 _EXPONENT = r"[eE][-+]?[0-9]+"
+_ANGLED = r"[^<>{}()%@\"]*+"
 _WORD_END = r"(?![A-Za-z0-9_.$])"
 
 TERMINALS: Final[dict[str, str]] = {
     "VALUE": rf"%{_NAME}",
+    "ARROW": "->",
     "PUNCTUATION": r"[(){}\[\],:=]",
     "NAME": rf"{_IDENTIFIER}(?:\.{_IDENTIFIER})+",
     "FLOAT": (
@@ -28,6 +30,9 @@ TERMINALS: Final[dict[str, str]] = {
     ),
     "INT": r"-?[0-9]+",
     "MEMREF": rf"memref<(?:[0-9]+x)*{_IDENTIFIER}(?:,[ \t]*{_IDENTIFIER})?>",
+    "TENSOR": rf"tensor<{_ANGLED}(?:<{_ANGLED}>{_ANGLED})?>",
+    "SPARSE": rf"sparse<{_ANGLED}>",
+    "PATTERN": r"#sp[0-9]+(?=[ \t\n]*=)",
     "WORD": _IDENTIFIER,
     "SYMBOL": rf"@{_NAME}",
     "STRING": _STRING,
