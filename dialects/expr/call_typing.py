@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from scaly_ir.dialects.expr import ops
 from scaly_ir.dialects.expr.functions import inputs_of, outputs_of
 from scaly_ir.dialects.expr.typing import Misuse, Shape, tensor_types
 from scaly_ir.graph import Node
@@ -16,36 +17,71 @@ from scaly_ir.tensors import TensorType
 from scaly_ir.types import BOOL, INT64
 
 
+def function_fault(node: Node) -> str | None:
+    """Return what is wrong with a node that is to be a function, in the words that follow what refers to it."""
+    if node.op is not ops.FUNC:
+        return f"is '{node.op.name}', not a function"
+    name, outputs = node.attrs.get("name"), node.attrs.get("output_names")
+    if type(name) is not str or not name:
+        return "has no name"
+    if type(outputs) is not tuple or any([type(output) is not str for output in outputs]):
+        return f"'{name}' has no list of output names"
+    if not 0 < len(outputs) <= len(node.args):
+        return f"'{name}' has {len(outputs)} output names for {len(node.args)} operands"
+    for result in outputs_of(node):
+        if type(result.type) is not TensorType:
+            return f"'{name}' has an output of type {result.type}, not a tensor type"
+    formals = inputs_of(node)
+    for formal in formals:
+        formal_name = formal.attrs.get("name")
+        if formal.op is not ops.INPUT or type(formal.type) is not TensorType or type(formal_name) is not str:
+            return f"'{name}' has the input '{formal.op.name}' of type {formal.type}, expected a named 'expr.input'"
+    for what, names in (("inputs", [formal.attrs["name"] for formal in formals]), ("outputs", outputs)):
+        if len(set(names)) != len(names):
+            return f"'{name}' has two {what} called '{next(each for each in names if names.count(each) > 1)}'"
+    return None
+
+
+def _check_function(op: Op, key: str, node: Node) -> None:
+    fault = function_fault(node)
+    if fault is not None:
+        raise Misuse("callee-resolved", f"{op.mnemonic.upper()} {key} {fault}", TypeError, part=key)
+
+
 def call_type(op: Op, args: Sequence[Node], attrs: Mapping[str, Any]) -> TensorType | None:
     """Return the type of one output of a call."""
     types = tensor_types(op, args)
     callee, output = attrs.get("callee"), attrs.get("output")
     if not isinstance(callee, Node):
         return None
+    _check_function(op, "callee", callee)
     formals = inputs_of(callee)
     name = callee.attrs["name"]
     if len(types) != len(formals):
         raise Misuse("call-attrs", f"CALL of '{name}' has {len(types)} operands, expected {len(formals)}")
-    for formal, given in zip(formals, types, strict=True):
-        _check_formal("call-attrs", f"CALL of '{name}'", formal, given)
+    for position, (formal, given) in enumerate(zip(formals, types, strict=True)):
+        _check_formal("call-attrs", f"CALL of '{name}'", formal, given, position)
     results = outputs_of(callee)
     if type(output) is not int or not 0 <= output < len(results):
-        raise Misuse("call-attrs", f"CALL output {output} is out of range: '{name}' has {len(results)}")
+        reason = f"CALL output {output} is out of range: '{name}' has {len(results)}"
+        raise Misuse("call-attrs", reason, part="output")
     result: TensorType = results[output].type
     return result.but(diff=result.diff and any([type_.diff for type_ in types]))
 
 
-def _check_formal(rule: str, what: str, formal: Node, given: TensorType, shape: Shape | None = None) -> None:
-    """Check what is passed for an input: `shape` where it is not passed as it is."""
+def _check_formal(
+    rule: str, what: str, formal: Node, given: TensorType, position: int, shape: Shape | None = None
+) -> None:
+    """Check the operand that is passed for an input: `shape` where it is not passed as it is."""
     wanted: TensorType = formal.type
     label = f"'{formal.attrs['name']}'"
     if given.dtype is not wanted.dtype:
         reason = f"{what}: input {label} has dtype {wanted.dtype}, got {given.dtype}"
-        raise Misuse(rule, reason, TypeError, f"{reason}; convert it with sc.cast")
+        raise Misuse(rule, reason, TypeError, f"{reason}; convert it with sc.cast", part=position)
     if (given.shape if shape is None else shape) != wanted.shape:
-        raise Misuse(rule, f"{what}: input {label} has shape {wanted.shape}, got {given.shape}")
+        raise Misuse(rule, f"{what}: input {label} has shape {wanted.shape}, got {given.shape}", part=position)
     if shape is None and given.pattern is not wanted.pattern:
-        raise Misuse(rule, f"{what}: input {label} has type {wanted}, got {given}", TypeError)
+        raise Misuse(rule, f"{what}: input {label} has type {wanted}, got {given}", TypeError, part=position)
 
 
 # --- loops ------------------------------------------------------------------------------------------------------------
@@ -101,7 +137,10 @@ def loop_type(op: Op, args: Sequence[Node], attrs: Mapping[str, Any]) -> TensorT
     """Return the type of one result of a loop."""
     types = tensor_types(op, args)
     _check_attributes(attrs)
-    if not isinstance(attrs["callee"], Node):
+    for key in ("callee", "cond"):
+        if isinstance(attrs.get(key), Node):
+            _check_function(op, key, attrs[key])
+    if not isinstance(attrs.get("callee"), Node):
         return None
     parts = loop_parts(args, attrs)
     _check_carries(parts)
@@ -152,12 +191,15 @@ def _check_carries(parts: LoopParts) -> None:
 
 
 def _check_outers(parts: LoopParts, attrs: Mapping[str, Any]) -> None:
-    for outer, formal, start, stride in zip(parts.outers, parts.slices, attrs["starts"], attrs["strides"], strict=True):
+    windows = zip(parts.outers, parts.slices, attrs["starts"], attrs["strides"], strict=True)
+    for position, (outer, formal, start, stride) in enumerate(windows):
         given: TensorType = outer.type
         name, size = formal.attrs["name"], formal.type.size
         if given.ndim != 1 or given.pattern is not None:
             _refuse(f"operand for '{name}' has type {given}, expected one axis")
-        _check_formal("loop-attrs", "LOOP", formal, given, formal.type.shape)
+        if formal.type.pattern is not None:
+            _refuse(f"input '{name}' of the body is sparse, but takes a part of a dense operand")
+        _check_formal("loop-attrs", "LOOP", formal, given, len(parts.inits) + position, formal.type.shape)
         last = start + (attrs["length"] - 1) * stride + size
         if attrs["length"] and last > given.shape[0]:
             _refuse(f"window of '{name}' ends at {last}, past the {given.shape[0]} entries of its operand")

@@ -10,6 +10,7 @@ from scaly_ir.dialects.expr.typing import Misuse, Rule, tensor_types
 from scaly_ir.graph import Node
 from scaly_ir.op import Op
 from scaly_ir.sparsity import SparsityPattern
+from scaly_ir.tables import Table
 from scaly_ir.tensors import TensorType
 
 _KEEPS_ZERO: Final = frozenset("neg abs floor ceil sin tan asin atan sinh tanh erf sqrt".split())
@@ -112,12 +113,13 @@ def packed(result: TensorType, args: Sequence[Node], attrs: Mapping[str, Any], s
     if pattern is None:
         return result
     base, idx, _ = args
-    zero = base.op is ops.CONST and base.attrs["value"].uniform == 0
+    zeros, written_at = base.attrs.get("value"), idx.attrs.get("value")
+    zero = base.op is ops.CONST and type(zeros) is Table and zeros.uniform == 0
     matrix = result.size == pattern.shape[0] * pattern.shape[1] and result.shape[-2:] == pattern.shape
     written = [row * pattern.shape[1] + column for row, column in zip(pattern.rows, pattern.columns, strict=True)]
     if (
-        not (zero and matrix and attrs["axis"] is None and idx.op is ops.CONST)
-        or sorted(set(idx.attrs["value"].values)) != written
+        not (zero and matrix and attrs["axis"] is None and idx.op is ops.CONST and type(written_at) is Table)
+        or sorted(set(written_at.values)) != written
     ):
         raise Misuse("sparsity-shape-matches", "SCATTER does not write the entries of its pattern into zeros")
     return result.but(pattern=pattern)
