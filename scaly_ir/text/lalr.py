@@ -165,7 +165,7 @@ class Driver:
         )
         if kind == "$END" or accepted == {"$END"}:
             return False
-        if lexeme.kind == "OTHER" and self._skip_comment(lexeme.start):
+        if lexeme.kind == "OTHER" and self._drop_comment(lexeme.start):
             return True
         if between:
             return self._recover_between(lexeme, kind, accepted)
@@ -185,13 +185,15 @@ class Driver:
             self._skip()
         return True
 
-    def _skip_comment(self, start: int) -> bool:
-        """Skip a comment of another language, which then does no further harm; False when none begins at `start`."""
+    def _drop_comment(self, start: int) -> bool:
+        """Drop a comment of another language, which then does no further harm; False when none begins at `start`."""
         end = foreign_comment(self._source.text, start)
         if end is None:
             return False
-        while self._lexemes[self._at].start < end:
-            self._at += 1
+        behind = self._at
+        while self._lexemes[behind].start < end:
+            behind += 1
+        del self._lexemes[self._at : behind]
         return True
 
     def _within_line(self) -> bool:

@@ -37,3 +37,13 @@ def test_a_module_without_its_dialect_has_one_message(head: str) -> None:
 def test_what_a_foreign_comment_names_is_no_dialect(comment: str) -> None:
     found = diagnostics(f"{comment}\nprog.proc @f() {{\n}}\n")
     assert [diagnostic.message for diagnostic in found] == ["a comment begins with '//'"]
+
+
+@pytest.mark.parametrize("comment", ["# x", "# %a = 1", "/* x */", "/*\n%a = */"])
+def test_a_foreign_comment_does_not_move_what_stands_around_it(comment: str) -> None:
+    head = f"  prog.for {comment}\n %k ; 0 to 4 step 1 {{kind=serial}} {{\n"
+    found = diagnostics(f"prog.proc @f(%x: memref<4xfloat64>) {{\n{head}    prog.store 1, %x[%k] : float64\n  }}\n}}\n")
+    assert [diagnostic.message for diagnostic in found] == [
+        "a comment begins with '//'",
+        "unexpected character ';'; nothing stands between statements",
+    ]

@@ -31,6 +31,8 @@ _LISTED: Final = (
     "{}|{kind=serial}|{declare=True}|{declare=False}|{declare=1}|{kind=float64}|{kind=slice}|{kind=inf}|{kind=nan}",
     '{kind=\uff11}|{a=1, a=2}|{"a"=1}|{a.b=1}|{a=[1, 2]}|{a={b=1}}|{a=slice(1, 2, 3)}|{a=-1}|{name=1}|{inf=1}',
     '{a=}|{a=1,}|{=1}|{a}|{True=True}|{a="\\q"}|{a="x"}|{a=1.5}|{a=--1}|{a=\u00b2}|{a=%x}',
+    "# x %a = prog.add\n|# }|/* a|/* a } */|*/|->|+ 1|- 1|**|==|!=|&&|@é|%é|f64|i1|index|memref<4xf32>|memref<xx>",
+    "{declare=true}|{sz_w=99999999999999999999}|func|func.func|return|module|a.b = 1",
     "dense<[]>|dense<[1]>|dense<[1,]>|dense<[,]>|dense<[1 2]>|dense<elided<3>>|dense<elided<-1>>|dense<>",
 )
 _LONG: Final = ("9" * 30, "-" + "9" * 4300, "9" * 4301, "0" * 4301)
