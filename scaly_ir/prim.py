@@ -241,9 +241,11 @@ def declare_elementwise(
 
     `renamed` gives the names that differ, as ``{"floormod": "mod", "mod": None}``, with None for what the dialect has
     no form of. `own` are attributes in which its forms differ from the shared operators; `FVerify` is not taken over,
-    as the dialect's own rules check its forms. Calls of its forms may carry `attrs`. Returns a live mapping from full names (``prog.add``) to the forms.
+    as the dialect's own rules check its forms. Calls of its forms may carry `attrs`. Returns a live mapping from full
+    names (``prog.add``) to the forms.
     """
-    forms = _DIALECTS[dialect] = _Forms(renamed or {}, {"TDialects": frozenset({dialect}), **(own or {})}, attrs or {}, {})
+    of_forms = {"TDialects": frozenset({dialect}), **(own or {})}
+    forms = _DIALECTS[dialect] = _Forms(renamed or {}, of_forms, attrs or {}, {})
     for scalar in _SHARED.values():
         _take_over(dialect, forms, scalar)
     return forms.by_name
