@@ -57,6 +57,14 @@ class Word(str):
         return f"Word({str(self)!r})"
 
 
+_CONSTANTS: Final[dict[str, AttrValue]] = {"True": True, "False": False, "None": None}
+
+
+def word_or_constant(text: str) -> AttrValue:
+    """Return the value of a bare token in an attribute: True, False, None or a word."""
+    return _CONSTANTS[text] if text in _CONSTANTS else Word(text)
+
+
 class Attrs(dict[str, AttrValue]):
     """The attributes of a node: a read-only mapping that knows its identity key.
 

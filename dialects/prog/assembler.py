@@ -169,11 +169,3 @@ def syntax_attrs(op: Op, attrs: Mapping[str, AttrValue]) -> str | None:
         if key in specs and not specs[key].printed:
             return _PRINTED_BY_SYNTAX.format(key, op.name)
     return None
-
-
-_CONSTANTS: Final[dict[str, AttrValue]] = {"True": True, "False": False, "None": None}
-
-
-def word_or_constant(text: str) -> AttrValue:
-    """Return the value of a bare token in an attribute: True, False, None or a word."""
-    return _CONSTANTS[text] if text in _CONSTANTS else Word(text)

@@ -12,9 +12,9 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from scaly_ir.attributes import AttrValue
+from scaly_ir.attributes import AttrValue, word_or_constant
 from scaly_ir.dialects.prog import ops
-from scaly_ir.dialects.prog.assembler import DECLARE, KINDS, Assembler, syntax_attrs, word_or_constant
+from scaly_ir.dialects.prog.assembler import DECLARE, KINDS, Assembler, syntax_attrs
 from scaly_ir.dialects.prog.scalar_reader import NUMBER_WORDS, ScalarReader, Unusual, is_integer, is_number
 from scaly_ir.dialects.prog.scalars import Literal, Place
 from scaly_ir.graph import Node

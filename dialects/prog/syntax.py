@@ -6,38 +6,26 @@ It reads everything the language allows and is the source of every diagnostic ab
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from lark import Token
 
 from scaly_ir.attributes import Attrs, AttrValue
 from scaly_ir.dialects.prog import ops
-from scaly_ir.dialects.prog.assembler import Assembler, word_or_constant
+from scaly_ir.dialects.prog.assembler import Assembler
 from scaly_ir.dialects.prog.language import LANGUAGE, OPERATORS
 from scaly_ir.dialects.prog.scalars import Application, Item, Literal, Place
 from scaly_ir.graph import Node
 from scaly_ir.op import Op
+from scaly_ir.text.attribute_actions import AttributeActions, Given, Range, place_of
 from scaly_ir.text.diagnostics import Diagnostic
 from scaly_ir.text.lalr import Driver
 from scaly_ir.text.language import Piece
 from scaly_ir.text.locations import Part
 from scaly_ir.text.mistakes import unknown_scalar
 from scaly_ir.text.source import Source
-from scaly_ir.text.spelling import (
-    LiteralError,
-    read_float,
-    read_int,
-    read_name,
-    read_string,
-    read_whole,
-    spell_name,
-)
+from scaly_ir.text.spelling import LiteralError, read_int
 from scaly_ir.types import FLOAT64, INT64, DType, MemRefError, MemRefType
-
-_Range = tuple[int, int]
-
-_DEPTH: Final = 100
-"""How deep attribute values may nest: what becomes of them recurses."""
 
 
 class _Param(NamedTuple):
@@ -45,37 +33,24 @@ class _Param(NamedTuple):
 
     name: str
     memref: MemRefType
-    name_at: _Range
-    type_at: _Range
+    name_at: Range
+    type_at: Range
 
 
-class _Given(dict[str, AttrValue]):
-    """Attributes as read, with the place of each."""
-
-    def __init__(self, places: Mapping[str, _Range], values: Mapping[str, AttrValue]) -> None:
-        super().__init__(values)
-        self.places = places
-
-
-class _Actions:
-    """One method for each rule of the grammar, named alike; pieces come without punctuation.
+class _Actions(AttributeActions):
+    """What the rules of `prog` mean, besides those of attributes.
 
     When `marking` is set, `spans` tells afterwards where each node and its parts stand. The head of a module or
     procedure is marked as None: its node does not exist before the end of the body.
     """
 
     def __init__(self, *, marking: bool) -> None:
-        self.driver: Driver
-        self.spans: list[tuple[Node | None, Part, _Range]] = []
+        super().__init__()
+        self.spans: list[tuple[Node | None, Part, Range]] = []
         self._marking = marking
-        self._indices: dict[_Range, tuple[_Range, _Range]] = {}
+        self._indices: dict[Range, tuple[Range, Range]] = {}
         """For the range of a place in a buffer, the ranges of the buffer's name and of the index."""
-        self._depths: dict[_Range, int] = {}
-        """How deep the attribute value with a range nests."""
         self.assembler = Assembler(self._fail, self._mark if marking else None)
-
-    def _fail(self, message: str, at: Any, code: str) -> None:
-        self.driver.fail(message, at, code)
 
     def _mark(self, node: Node | None, at: Any, part: Part) -> None:
         self.spans.append((node, part, at))
@@ -83,151 +58,146 @@ class _Actions:
             name, index = self._indices[at]
             self.spans.extend([(node, "buffer", name), (node, 0, index)])
 
-    def _mark_parts(self, node: Item | None, places: Mapping[Any, _Range]) -> None:
+    def _mark_parts(self, node: Item | None, places: Mapping[Any, Range]) -> None:
         if self._marking and (node is None or isinstance(node, Node)):
             for part, at in places.items():
                 self._mark(node, at, part)
 
     def _mark_operands(self, node: Item, parts: Sequence[Piece | Token]) -> None:
-        self._mark_parts(node, {position: _at(part) for position, part in enumerate(parts)})
+        self._mark_parts(node, {position: place_of(part) for position, part in enumerate(parts)})
 
-    def _read_name(self, token: Token) -> str:
-        try:
-            return read_name(token[1:])
-        except LiteralError as error:
-            self._fail(str(error), _at(token), "string")
-            return "?"
-
-    def start(self, parts: list[Any], at: _Range) -> None:
+    def start(self, parts: list[Any], at: Range) -> None:
         """The whole file."""
 
-    def module_open(self, parts: list[Any], at: _Range) -> None:
+    def module_open(self, parts: list[Any], at: Range) -> None:
         attrs = self._checked_attrs(ops.PROGRAM, parts)
         self.assembler.open_module(attrs, *at)
         self._mark_parts(None, attrs.places)
 
-    def proc_open(self, parts: list[Any], at: _Range) -> None:
+    def proc_open(self, parts: list[Any], at: Range) -> None:
         params = [part.value for part in parts if isinstance(part, Piece) and isinstance(part.value, _Param)]
         attrs = self._checked_attrs(ops.PROC, parts)
         pairs = [(param.name, param.memref) for param in params]
         declared = self.assembler.open_proc(self._read_name(parts[1]), pairs, attrs, *at)
-        self._mark_parts(None, {**attrs.places, "name": _at(parts[1])})
+        self._mark_parts(None, {**attrs.places, "name": place_of(parts[1])})
         for position, (node, param) in enumerate(zip(declared, params, strict=True)):
             self._mark_parts(None, {position: param.name_at})
             self._mark_parts(node, {"": (param.name_at[0], param.type_at[1]), "name": param.name_at})
             self._mark_parts(node, dict.fromkeys(("shape", "address_space"), param.type_at))
 
-    def param(self, parts: list[Any], at: _Range) -> _Param:
-        return _Param(self._read_name(parts[0]), self._memref(parts[1]), _at(parts[0]), _at(parts[1]))
+    def param(self, parts: list[Any], at: Range) -> _Param:
+        return _Param(self._read_name(parts[0]), self._memref(parts[1]), place_of(parts[0]), place_of(parts[1]))
 
-    def _close(self, parts: list[Any], at: _Range) -> None:
+    def _close(self, parts: list[Any], at: Range) -> None:
         self.assembler.close()
 
     module = proc = loop = _close
 
-    def loop_open(self, parts: list[Any], at: _Range) -> None:
-        bounds = [part for part in parts if isinstance(part, Piece) and not isinstance(part.value, _Given)]
+    def loop_open(self, parts: list[Any], at: Range) -> None:
+        bounds = [part for part in parts if isinstance(part, Piece) and not isinstance(part.value, Given)]
         attrs = self._checked_attrs(ops.RANGE, parts)
         name = self._read_name(parts[1])
         node = self.assembler.open_for(name, [bound.value for bound in bounds], attrs, *at)
-        self._mark_parts(node, {"": at, "name": _at(parts[1]), **attrs.places})
+        self._mark_parts(node, {"": at, "name": place_of(parts[1]), **attrs.places})
         self._mark_operands(node, bounds)
 
-    def buffer(self, parts: list[Any], at: _Range) -> None:
+    def buffer(self, parts: list[Any], at: Range) -> None:
         memref = self._memref(parts[2])
         init: Mapping[str, AttrValue] = {}
-        places: Mapping[str, _Range] = {}
-        if len(parts) > 3 and isinstance(parts[3].value, _Given):
+        places: Mapping[str, Range] = {}
+        if len(parts) > 3 and isinstance(parts[3].value, Given):
             init, places = parts[3].value, parts[3].value.places
         elif len(parts) > 3:
             init = {"values": self.assembler.table(parts[3].value, memref.dtype)}
-            places = {"values": _at(parts[3])}
+            places = {"values": place_of(parts[3])}
         node = self.assembler.buffer(self._read_name(parts[0]), memref, **init)
-        types = dict.fromkeys(("shape", "address_space"), _at(parts[2]))
-        self._add(node, at, {"name": _at(parts[0]), **types, **places})
+        types = dict.fromkeys(("shape", "address_space"), place_of(parts[2]))
+        self._add(node, at, {"name": place_of(parts[0]), **types, **places})
 
-    def _add(self, node: Node, at: _Range, places: Mapping[Any, _Range]) -> None:
+    def _add(self, node: Node, at: Range, places: Mapping[Any, Range]) -> None:
         self._mark_parts(node, {"": at, **places})
         self.assembler.add(node, *at)
 
-    def alias(self, parts: list[Any], at: _Range) -> _Given:
+    def alias(self, parts: list[Any], at: Range) -> Given:
         values = {"alias_of": self._read_name(parts[1]), "alias_offset": self._integer(parts[3])}
-        return _Given({"alias_of": _at(parts[1]), "alias_offset": _at(parts[3])}, values)
+        return Given({"alias_of": place_of(parts[1]), "alias_offset": place_of(parts[3])}, values)
 
-    def workspace(self, parts: list[Any], at: _Range) -> _Given:
-        return _Given({"workspace_offset": _at(parts[2])}, {"workspace_offset": self._integer(parts[2])})
+    def workspace(self, parts: list[Any], at: Range) -> Given:
+        return Given({"workspace_offset": place_of(parts[2])}, {"workspace_offset": self._integer(parts[2])})
 
-    def table(self, parts: list[Any], at: _Range) -> list[Literal]:
+    def table(self, parts: list[Any], at: Range) -> list[Literal]:
         return [part.value for part in parts[1:]]
 
-    def entry(self, parts: list[Any], at: _Range) -> Literal:
+    def entry(self, parts: list[Any], at: Range) -> Literal:
         return Literal(str(parts[0]), at)
 
-    def elided(self, parts: list[Any], at: _Range) -> _Given:
-        return _Given({"elided": at}, {"elided": self._integer(parts[2])})
+    def elided(self, parts: list[Any], at: Range) -> Given:
+        return Given({"elided": at}, {"elided": self._integer(parts[2])})
 
-    def store(self, parts: list[Any], at: _Range) -> None:
+    def store(self, parts: list[Any], at: Range) -> None:
         value, place, dtype = parts[1:]
-        node = self.assembler.store(value.value, place.value, self._dtype(dtype), _at(value))
-        self._add(node, at, {0: _at(place), 1: _at(value)})
+        node = self.assembler.store(value.value, place.value, self._dtype(dtype), place_of(value))
+        self._add(node, at, {0: place_of(place), 1: place_of(value)})
 
-    def store_pair(self, parts: list[Any], at: _Range) -> None:
+    def store_pair(self, parts: list[Any], at: Range) -> None:
         first, second, place, token = parts[1:]
         dtype = self._dtype(token)
-        node = self.assembler.store_pair(first.value, second.value, place.value, dtype, _at(first), _at(second))
-        self._add(node, at, {0: _at(place), 1: _at(first), 2: _at(second)})
+        node = self.assembler.store_pair(
+            first.value, second.value, place.value, dtype, place_of(first), place_of(second)
+        )
+        self._add(node, at, {0: place_of(place), 1: place_of(first), 2: place_of(second)})
 
-    def assign(self, parts: list[Any], at: _Range) -> None:
+    def assign(self, parts: list[Any], at: Range) -> None:
         dtype = self._dtype(parts[3])
         attrs = self._checked_attrs(ops.ASSIGN, parts)
         name = self._read_name(parts[0])
-        node = self.assembler.assign(name, parts[2].value, dtype, attrs, _at(parts[2]))
-        self._add(node, at, {"target": _at(parts[0]), 0: _at(parts[2]), **attrs.places})
+        node = self.assembler.assign(name, parts[2].value, dtype, attrs, place_of(parts[2]))
+        self._add(node, at, {"target": place_of(parts[0]), 0: place_of(parts[2]), **attrs.places})
 
-    def call(self, parts: list[Any], at: _Range) -> None:
-        arguments = [part for part in parts[2:] if not isinstance(part.value, _Given)]
+    def call(self, parts: list[Any], at: Range) -> None:
+        arguments = [part for part in parts[2:] if not isinstance(part.value, Given)]
         attrs = self._checked_attrs(ops.CALL, parts)
         node = self.assembler.call(self._read_name(parts[1]), [argument.value for argument in arguments], attrs)
-        self._add(node, at, {"callee": _at(parts[1]), **attrs.places})
+        self._add(node, at, {"callee": place_of(parts[1]), **attrs.places})
         self._mark_operands(node, arguments)
 
-    def whole(self, parts: list[Any], at: _Range) -> str:
+    def whole(self, parts: list[Any], at: Range) -> str:
         return self._read_name(parts[0])
 
-    def view(self, parts: list[Any], at: _Range) -> Place:
-        self._indices[at] = (_at(parts[0]), _at(parts[1]))
+    def view(self, parts: list[Any], at: Range) -> Place:
+        self._indices[at] = (place_of(parts[0]), place_of(parts[1]))
         return self.assembler.place(self._read_name(parts[0]), parts[1].value, at)
 
     # --- scalars ------------------------------------------------------------------------------------------------------
 
-    def number(self, parts: list[Any], at: _Range) -> Literal:
+    def number(self, parts: list[Any], at: Range) -> Literal:
         return Literal(str(parts[0]), at)
 
-    def name(self, parts: list[Any], at: _Range) -> Item:
+    def name(self, parts: list[Any], at: Range) -> Item:
         return self.assembler.name(self._read_name(parts[0]), at)
 
-    def load(self, parts: list[Any], at: _Range) -> Item:
+    def load(self, parts: list[Any], at: Range) -> Item:
         return self.assembler.load(parts[1].value, at)
 
-    def apply(self, parts: list[Any], at: _Range) -> Item:
+    def apply(self, parts: list[Any], at: Range) -> Item:
         item = self.assembler.apply(OPERATORS[parts[0]], [part.value for part in parts[1:]], at)
         self._mark_operands(item, parts[1:])
         return item
 
-    def cast(self, parts: list[Any], at: _Range) -> Item:
+    def cast(self, parts: list[Any], at: Range) -> Item:
         return self.assembler.cast(Op.get("prog.cast"), parts[1].value, self._dtype(parts[2]), at)
 
-    def const(self, parts: list[Any], at: _Range) -> Item:
+    def const(self, parts: list[Any], at: Range) -> Item:
         return self.assembler.explicit(parts[1].value, self._dtype(parts[2]), at)
 
-    def applied(self, parts: list[Any], at: _Range) -> list[Any]:
+    def applied(self, parts: list[Any], at: Range) -> list[Any]:
         return parts
 
-    def application(self, parts: list[Any], at: _Range) -> Item:
-        return self._registered(parts[0].value, _Given({}, {}), None, at)
+    def application(self, parts: list[Any], at: Range) -> Item:
+        return self._registered(parts[0].value, Given({}, {}), None, at)
 
-    def typed_application(self, parts: list[Any], at: _Range) -> Item:
-        attrs = _Given({}, {})
+    def typed_application(self, parts: list[Any], at: Range) -> Item:
+        attrs = Given({}, {})
         dtype = None
         for part in parts[1:]:
             if isinstance(part, Token):
@@ -236,19 +206,19 @@ class _Actions:
                 attrs = part.value
         return self._registered(parts[0].value, attrs, dtype, at)
 
-    def _registered(self, applied: list[Any], attrs: _Given, dtype: Token | None, at: _Range) -> Item:
+    def _registered(self, applied: list[Any], attrs: Given, dtype: Token | None, at: Range) -> Item:
         name = str(applied[0])
         operands = [part.value for part in applied[1:]]
         if name in ops.OPERATORS and not attrs and dtype is None:
             item = self.assembler.apply(ops.OPERATORS[name], operands, at)
         elif name.startswith("prog."):
-            self._fail(unknown_scalar(LANGUAGE, name, applied=True), _at(applied[0]), "unknown-op")
+            self._fail(unknown_scalar(LANGUAGE, name, applied=True), place_of(applied[0]), "unknown-op")
             return self.assembler.unknown(at)
         else:
             wanted = None if dtype is None else self._dtype(dtype)
-            application = Application(name, _at(applied[0]), operands, Attrs(attrs), attrs.places, wanted)
+            application = Application(name, place_of(applied[0]), operands, Attrs(attrs), attrs.places, wanted)
             item = self.assembler.registered(application, at)
-            self._mark_parts(item, attrs.places if dtype is None else {**attrs.places, "type": _at(dtype)})
+            self._mark_parts(item, attrs.places if dtype is None else {**attrs.places, "type": place_of(dtype)})
         self._mark_operands(item, applied[1:])
         return item
 
@@ -259,7 +229,7 @@ class _Actions:
         try:
             return MemRefType.read(str(token))
         except MemRefError as error:
-            start = _at(token)[0]
+            start = place_of(token)[0]
             self._fail(str(error), (start + error.start, start + error.end), "memref")
             return MemRefType((1,), FLOAT64)
 
@@ -267,14 +237,14 @@ class _Actions:
         try:
             return read_int(str(token), INT64)
         except LiteralError as error:
-            self._fail(str(error), _at(token), "literal-range")
+            self._fail(str(error), place_of(token), "literal-range")
             return 0
 
     # --- attributes ---------------------------------------------------------------------------------------------------
 
-    def _checked_attrs(self, op: Op, parts: list[Any]) -> _Given:
+    def _checked_attrs(self, op: Op, parts: list[Any]) -> Given:
         for part in parts:
-            if isinstance(part, Piece) and isinstance(part.value, _Given):
+            if isinstance(part, Piece) and isinstance(part.value, Given):
                 for key in part.value:
                     spec = (op.attr_specs or {}).get(key)
                     if spec is not None and not spec.printed:
@@ -283,70 +253,7 @@ class _Actions:
                         )
                         self._fail(message, part.value.places[key], "attribute")
                 return part.value
-        return _Given({}, {})
-
-    def attrs(self, parts: list[Any], at: _Range) -> _Given:
-        attrs: dict[str, AttrValue] = {}
-        places: dict[str, _Range] = {}
-        for part in parts:
-            key, value = part.value
-            if key in attrs:
-                shown = spell_name(key)
-                notes = [self.driver.note(f"'{shown}' is given here", places[key])]
-                self.driver.fail(f"attribute '{shown}' is given twice", _at(part), "attribute", notes)
-            attrs[key] = value
-            places[key] = _at(part)
-        return _Given(places, attrs)
-
-    def map(self, parts: list[Any], at: _Range) -> AttrValue:
-        return None if self._too_deep(parts, at) else self.attrs(parts, at)
-
-    def attr(self, parts: list[Any], at: _Range) -> tuple[str, AttrValue]:
-        self._depths[at] = self._depths.get(_at(parts[1]), 0)
-        return parts[0].value, parts[1].value
-
-    def _too_deep(self, parts: list[Any], at: _Range) -> bool:
-        """Tell whether an attribute value nests deeper than values are handled; say so where the limit is passed."""
-        depth = 1 + max([self._depths.get(_at(part), 0) for part in parts], default=0)
-        self._depths[at] = depth
-        if depth == _DEPTH + 1:
-            self._fail(f"attribute values nest at most {_DEPTH} deep", (at[0], at[0] + 1), "nesting")
-        return depth > _DEPTH
-
-    def key(self, parts: list[Any], at: _Range) -> str:
-        token = parts[0]
-        return self._string(token) if token.type == "STRING" else str(token)
-
-    def _string(self, token: Token) -> str:
-        try:
-            return read_string(str(token))
-        except LiteralError as error:
-            self._fail(str(error), _at(token), "string")
-            return ""
-
-    def atom(self, parts: list[Any], at: _Range) -> AttrValue:
-        token = parts[0]
-        try:
-            if token.type == "STRING":
-                return read_string(str(token))
-            if token.type == "INT":
-                return read_whole(str(token))
-            if token.type == "FLOAT":
-                return read_float(str(token), FLOAT64)
-        except LiteralError as error:
-            self._fail(str(error), at, "literal-range")
-            return None
-        return DType(str(token)) if token.type == "DTYPE" else word_or_constant(str(token))
-
-    def sequence(self, parts: list[Any], at: _Range) -> AttrValue:
-        return None if self._too_deep(parts, at) else tuple([part.value for part in parts])
-
-    def slice(self, parts: list[Any], at: _Range) -> AttrValue:
-        return None if self._too_deep(parts[1:], at) else slice(*[part.value for part in parts[1:]])
-
-
-def _at(part: Token | Piece) -> _Range:
-    return (part.start_pos or 0, part.end_pos or 0) if isinstance(part, Token) else (part.start, part.end)
+        return Given({}, {})
 
 
 def read(source: Source) -> tuple[Node | None, Assembler, list[Diagnostic]]:
@@ -359,7 +266,7 @@ def read(source: Source) -> tuple[Node | None, Assembler, list[Diagnostic]]:
     return actions.assembler.finish(), actions.assembler, []
 
 
-def statement_spans(source: Source, names: Mapping[str, Node]) -> list[tuple[Node | None, Part, _Range]]:
+def statement_spans(source: Source, names: Mapping[str, Node]) -> list[tuple[Node | None, Part, Range]]:
     """Read one statement (or head with an empty body) and return where each of its nodes, and what of them, stands.
 
     `names` are the declarations that its text depends on; the head of a module or procedure counts as None.
