@@ -164,13 +164,11 @@ class Function:
                 raise NotImplementedError(
                     f"{self.name}: numbers go through float64 leaves only, '{leaf}' is {leaf.type}"
                 )
-        from scaly_ir.dialects.expr.evaluate import evaluate
+        from scaly_ir.dialects.expr.evaluate import evaluate_function
         from scaly_ir.dialects.expr.simplify import simplify_function
 
         values = [self._converted(formal, leaf) for formal, leaf in zip(self.inputs, leaves, strict=True)]
-        simple = simplify_function(self.node)
-        results = evaluate(list(outputs_of(simple)), dict(zip(self.input_names, values, strict=True)))
-        return rebuild(self.output_tree, results)
+        return rebuild(self.output_tree, evaluate_function(simplify_function(self.node), values))
 
     def _converted(self, formal: Expr, value: Any) -> Array:
         import numpy

@@ -11,9 +11,16 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from numpy import ndarray
+    from numpy import errstate, ndarray
 
     Array = ndarray[Any, Any]
+
+
+def _silence() -> errstate:
+    """Return the context of arithmetic: it warns of nothing, but raises what the caller wants raised."""
+    import numpy
+
+    return numpy.errstate(**{flag: "ignore" for flag, what in numpy.geterr().items() if what != "raise"})  # type: ignore[arg-type]
 
 
 def reduce(x: Array, *, axes: Sequence[int], kind: str) -> Array:
@@ -26,7 +33,7 @@ def reduce(x: Array, *, axes: Sequence[int], kind: str) -> Array:
     if kind != "add":
         return numpy.asarray((numpy.max if kind == "max" else numpy.min)(lined, axis=-1))
     zeros = numpy.zeros([*shape, 1], x.dtype)
-    with numpy.errstate(all="ignore"):
+    with _silence():
         sums = numpy.add.accumulate(numpy.concatenate([zeros, lined], axis=-1), axis=-1, dtype=x.dtype)
     return numpy.asarray(sums[..., -1])
 
@@ -82,7 +89,7 @@ def scatter(base: Array, idx: Array, values: Array, *, axis: int | None, combine
     # One axis in place of those of the index, in front: then rows are written in the order of the positions.
     rows = numpy.moveaxis(lined.reshape([*out.shape[:along], idx.size, *out.shape[along + 1 :]]), along, 0)[inside]
     target = numpy.moveaxis(out, along, 0)
-    with numpy.errstate(all="ignore"):
+    with _silence():
         if combine == "add":
             numpy.add.at(target, positions, rows)
         else:
@@ -120,7 +127,7 @@ def matmul(x: Array, y: Array) -> Array:
     right = y[:, None] if y.ndim == 1 else y
     batch = numpy.broadcast_shapes(left.shape[:-2], right.shape[:-2])
     out = numpy.zeros([*batch, left.shape[-2], right.shape[-1]], x.dtype)
-    with numpy.errstate(all="ignore"):
+    with _silence():
         for k in range(left.shape[-1]):
             out = out + left[..., :, k : k + 1] * right[..., k : k + 1, :]
     if x.ndim == 1:
