@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, TextIO
 from scaly_ir.dialect import dialect_of, parse_source, verify_parsed
 from scaly_ir.errors import PassError, ScalyError
 from scaly_ir.graph import Node
+from scaly_ir.remarks import collect_remarks
 from scaly_ir.text.diagnostics import Diagnostic, error, note
 from scaly_ir.text.source import Source
 from scaly_ir.tools.files import read_source
@@ -84,21 +85,22 @@ class Driver:
         if broken:
             self._reporter.refuse(broken)
             return None
-        root = self._transformed(parsed.root) if self._passes else parsed.root
+        root = self._transformed(parsed.root, source.name) if self._passes else parsed.root
         if root is None:
             return None
         self._stage = "the printer"
         return dialect_of(root).render(root)
 
-    def _transformed(self, root: Node) -> Node | None:
-        """Run the passes on a valid module; return what they make of it, or None when that is not valid."""
-        from scaly_ir.pass_manager import run_pipeline
+    def _transformed(self, root: Node, name: str) -> Node | None:
+        """Run the passes on a valid module; return what they make of it, or None when that is not valid.
 
+        What a pass remarks is shown when it is through, under the `name` of the input.
+        """
         count = len(self._passes)
         verified = root
         for number, step in enumerate(self._passes, start=1):
             self._stage = f"pass '{step.name}'"
-            result = run_pipeline(root, [step])
+            result = self._run(step, root, name)
             if self._verbose:
                 change = "made no change" if result is root else "changed the IR"
                 self._reporter.say(f"pass {number} of {count}: {step.name} {change}")
@@ -110,6 +112,15 @@ class Driver:
                     return None
                 verified = root
         return root
+
+    def _run(self, step: Pass, root: Node, name: str) -> Node:
+        from scaly_ir.pass_manager import run_pipeline
+
+        with collect_remarks() as remarks:
+            try:
+                return run_pipeline(root, [step])
+            finally:
+                self._reporter.report(remarks, origin=name)
 
     def _invalid(self, violation: Violation, after: str) -> Diagnostic:
         """Return the error for what a pass left: with the operation as it is now, if it can be printed at all."""

@@ -70,25 +70,25 @@ class Reporter:
         self.report(diagnostics)
         self.code = max(self.code, code)
 
-    def report(self, diagnostics: Sequence[Diagnostic]) -> None:
-        """Show diagnostics, errors up to the limit."""
+    def report(self, diagnostics: Sequence[Diagnostic], origin: str = "") -> None:
+        """Show diagnostics, errors up to the limit; `origin`, or else the tool, stands where one has no place."""
         for diagnostic in diagnostics:
             self._counts[diagnostic.severity] += 1
             if diagnostic.severity != "error":
                 if not self._quiet:
-                    self._show(diagnostic)
+                    self._show(diagnostic, origin)
             elif self._left == 0:
                 self._suppressed += 1
             else:
                 self._left -= 1
-                self._show(diagnostic)
+                self._show(diagnostic, origin)
 
-    def _show(self, diagnostic: Diagnostic) -> None:
+    def _show(self, diagnostic: Diagnostic, origin: str) -> None:
         from scaly_ir.text.diagnostics import Diagnostic, render
 
         if self._quiet:
             diagnostic = Diagnostic(diagnostic.severity, diagnostic.message, diagnostic.span, diagnostic.code)
-        write(self._stream, render(diagnostic, origin=self.tool, colour=self._colour) + "\n")
+        write(self._stream, render(diagnostic, origin=origin or self.tool, colour=self._colour) + "\n")
 
     def say(self, text: str) -> None:
         """Show a line of progress."""
