@@ -15,7 +15,12 @@ PASSES: Final[dict[str, str | type[Pass]]] = {
     "cse": "scaly_ir.passes.cse:Cse",
     "dce": "scaly_ir.passes.dce:Dce",
     "fuse_elementwise": "scaly_ir.passes.prog.fuse_elementwise:FuseElementwise",
+    "inline": "scaly_ir.passes.expr.inline:Inline",
     "legalize": "scaly_ir.passes.legalize:Legalize",
     "lower_intrinsics": "scaly_ir.passes.legalize:LowerIntrinsics",
+    "print_stats": "scaly_ir.passes.expr.print_stats:PrintStats",
+    "simplify": "scaly_ir.passes.expr.simplification:Simplify",
+    "simplify_cse": "scaly_ir.passes.expr.simplification:SimplifyCse",
+    "unroll_loops": "scaly_ir.passes.expr.unroll_loops:UnrollLoops",
 }
 """Where each pass is: ``module:class`` by name. Plug-ins add classes (`scaly_ir.plugins`)."""

@@ -14,4 +14,7 @@ class Canonicalize(DialectPass):
 
     name: ClassVar[str] = "canonicalize"
     summary: ClassVar[str] = "fold constants and identities to a fixed point"
-    implementations: ClassVar[dict[str, str]] = {"prog": "scaly_ir.passes.prog.canonicalization:canonicalize"}
+    implementations: ClassVar[dict[str, str]] = {
+        "expr": "scaly_ir.passes.expr.simplification:simplify",
+        "prog": "scaly_ir.passes.prog.canonicalization:canonicalize",
+    }

@@ -14,4 +14,7 @@ class Cse(DialectPass):
 
     name: ClassVar[str] = "cse"
     summary: ClassVar[str] = "compute repeated pure expressions once"
-    implementations: ClassVar[dict[str, str]] = {"prog": "scaly_ir.passes.prog.common_subexpressions:eliminate"}
+    implementations: ClassVar[dict[str, str]] = {
+        "expr": "scaly_ir.passes.expr.simplification:merge",
+        "prog": "scaly_ir.passes.prog.common_subexpressions:eliminate",
+    }

@@ -14,4 +14,7 @@ class Dce(DialectPass):
 
     name: ClassVar[str] = "dce"
     summary: ClassVar[str] = "remove unused values, storage and control flow"
-    implementations: ClassVar[dict[str, str]] = {"prog": "scaly_ir.passes.prog.dead_code:eliminate"}
+    implementations: ClassVar[dict[str, str]] = {
+        "expr": "scaly_ir.passes.expr.dead_functions:eliminate",
+        "prog": "scaly_ir.passes.prog.dead_code:eliminate",
+    }

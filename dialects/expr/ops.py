@@ -118,7 +118,8 @@ def _infer(call: Any) -> Any:
     from scaly_ir.dialects.expr.typing import Misuse, infer  # the rules are written for the operators of this module
 
     try:
-        return infer(call.op, call.args, call.attrs, call.type if isinstance(call.type, TensorType) else None)
+        found = infer(call.op, call.args, call.attrs, call.type if isinstance(call.type, TensorType) else None)
+        return call.type if found is None else found  # a call of what is not defined has the type that text states
     except Misuse as misuse:
         raise misuse.raised() from None
 

@@ -10,12 +10,11 @@ from typing import Any, Final
 
 from scaly_ir.attributes import NO_ATTRS
 from scaly_ir.dialects.expr import ops
-from scaly_ir.dialects.expr.build import hinted, make
 from scaly_ir.dialects.expr.evaluate import evaluate_constants
-from scaly_ir.dialects.expr.functions import inputs_of, make_function, outputs_of
+from scaly_ir.dialects.expr.functions import outputs_of
 from scaly_ir.dialects.expr.identities import STRUCTURE
 from scaly_ir.dialects.expr.ingest import make_const
-from scaly_ir.dialects.expr.substitution import on_operands
+from scaly_ir.dialects.expr.substitution import on_operands, take_hint, with_outputs
 from scaly_ir.folding import FOLD, Folder
 from scaly_ir.graph import Node, intern_node, postorder
 from scaly_ir.graph.rewrite import AfterOperands, graph_rewrite
@@ -33,7 +32,14 @@ def simplify(e: Any) -> Any:
 
     Floating values are treated as real numbers: what is NaN, infinite or a signed zero may come out different.
     """
-    return _each(e, _simplify)
+    return _each(e, simplify_many)
+
+
+def simplify_many(es: Sequence[Node]) -> list[Node]:
+    """Return several expressions simplified together: what they share is looked at once."""
+    folder = Folder(_RULES, trees=False, constants_first=False, evaluate=_evaluated, fitted=_fitted)
+    together = intern_node(ops.RETURN, tuple(es), NO_ATTRS, None)
+    return list(graph_rewrite(together, AfterOperands(FOLD), ctx=folder).args)
 
 
 def cse(e: Any) -> Any:
@@ -54,7 +60,7 @@ def simplify_cse(e: Any) -> Any:
 def simplify_cse_many(es: Sequence[Node]) -> list[Node]:
     """Return several expressions simplified and merged together."""
     for _ in range(ROUNDS):
-        made = _merge(_simplify(es))
+        made = _merge(simplify_many(es))
         if made == list(es):
             break
         es = made
@@ -66,22 +72,10 @@ def simplify_function(function: Node) -> Node:
     return with_outputs(function, simplify_cse_many(outputs_of(function)))
 
 
-def with_outputs(function: Node, outputs: Sequence[Node]) -> Node:
-    """Return the node of a function with other outputs; itself when they are the same."""
-    names = function.attrs["output_names"]
-    return make_function(function.attrs["name"], inputs_of(function), outputs, names)
-
-
 def _each(e: Any, work: Any) -> Any:
     if isinstance(e, Node):
         return work([e])[0]
     return type(e)(work(list(e)))
-
-
-def _simplify(roots: Sequence[Node]) -> list[Node]:
-    folder = Folder(_RULES, trees=False, constants_first=False, evaluate=_evaluated, fitted=_fitted)
-    together = intern_node(ops.RETURN, tuple(roots), NO_ATTRS, None)
-    return list(graph_rewrite(together, AfterOperands(FOLD), ctx=folder).args)
 
 
 def _evaluated(node: Node) -> Node:
@@ -93,29 +87,16 @@ def _fitted(result: Node, node: Node) -> Node | None:
     wanted, got = node.type, result.type
     if (got.shape, got.dtype, got.pattern) != (wanted.shape, wanted.dtype, wanted.pattern):
         return None
-    hint, own = _hint(node), _hint(result)
-    if ops.HINTS.index(hint) <= ops.HINTS.index(own):
-        return result
-    if result.op is not ops.INPUT:
-        return hinted(result, hint)  # type: ignore[arg-type]
-    if node.op is ops.RESHAPE and node.args[0] is result:
-        return None  # this is the operation that carries the hint of an input
-    return hinted(make(ops.RESHAPE, [result], {"shape": wanted.shape}), hint)
-
-
-def _hint(node: Node) -> str:
-    hint: str = node.attrs.get("lowering", "auto")
-    return hint
+    return take_hint(result, node)
 
 
 def _merge(roots: Sequence[Node]) -> list[Node]:
     done: dict[Node, Node] = {}
     known: dict[Any, Node] = {}
     for node in postorder(*roots):
-        args = tuple([done[operand] for operand in node.args])
-        made = node if args == node.args else on_operands(node, args)
+        made = on_operands(node, [done[operand] for operand in node.args])
         if node.op.get_attr("TCommutative", False):
-            key = (made.op, made.type, made.attrs.key, frozenset(args))
+            key = (made.op, made.type, made.attrs.key, *sorted(map(id, made.args)))
             made = known.setdefault(key, made)
         done[node] = made
     return [done[root] for root in roots]
