@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from scaly_ir.dialects.expr import build, ops
+from scaly_ir.dialects.expr.decorator import Template
 from scaly_ir.dialects.expr.function import Function
 from scaly_ir.dialects.expr.ingest import beside, checked
 from scaly_ir.dialects.expr.node import Expr
@@ -77,6 +78,8 @@ def _checked(name: str, formal: Expr, found: Window, steps: int) -> Window:
 
 
 def _function(body: Any, what: str) -> Function:
+    if isinstance(body, Template):
+        raise TypeError(f"{what}: the shapes of '{body.name}' are open; take one function of it with instantiate")
     if not isinstance(body, Function):
         raise TypeError(f"{what} takes a sc.Function, got a '{type(body).__name__}'; decorate it with @sc.function")
     return body
