@@ -62,8 +62,12 @@ class LegalizeError(ScalyError, RuntimeError):
     """A rule that rewrites a call for a target changes its type, does not converge or cannot be applied where it is."""
 
 
-class LoweringError(ScalyError, RuntimeError):
-    """A program cannot be lowered to the wanted form."""
+class LoweringError(ScalyError, NotImplementedError):
+    """What is to be lowered has no form in the wanted dialect; `node` is the operation to blame, where there is one."""
+
+    def __init__(self, message: str, *, node: Node | None = None) -> None:
+        super().__init__(message)
+        self.node = node
 
 
 class TranslateError(ScalyError, RuntimeError):

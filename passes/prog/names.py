@@ -16,7 +16,7 @@ _foreign = re.compile(r"[^A-Za-z0-9_]")
 
 def taken_names(procedure: Node) -> set[str]:
     """Return the names in a procedure, those of callees too, as C spells them."""
-    return {_c_spelling(node.attrs[key]) for node in preorder(procedure) for key in _KEYS if key in node.attrs}
+    return {c_spelling(node.attrs[key]) for node in preorder(procedure) for key in _KEYS if key in node.attrs}
 
 
 def fresh_names(taken: set[str], prefix: str, first: int = 0) -> Iterator[str]:
@@ -24,5 +24,6 @@ def fresh_names(taken: set[str], prefix: str, first: int = 0) -> Iterator[str]:
     return (name for name in (f"{prefix}{number}" for number in count(first)) if name not in taken)
 
 
-def _c_spelling(name: object) -> str:
+def c_spelling(name: object) -> str:
+    """Return a name with what C cannot spell as underscores."""
     return _foreign.sub("_", str(name))

@@ -1,0 +1,191 @@
+"""Lowering a module: which functions become procedures, under which names and with which header, and in which order.
+
+Source: lowering specification 1.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final
+
+from scaly_ir.attributes import Word
+from scaly_ir.dialects.expr import ops
+from scaly_ir.dialects.expr.functions import body_of, callees_of, in_order, inputs_of, outputs_of
+from scaly_ir.dialects.expr.simplify import simplify_function
+from scaly_ir.dialects.prog import build
+from scaly_ir.errors import LoweringError
+from scaly_ir.graph import Node
+from scaly_ir.pass_manager import Pass
+from scaly_ir.passes.expr.lowering import calls, elementwise, gathering, loops, products, reductions, views
+from scaly_ir.passes.expr.lowering.procedure import Procedure, storage_shape
+from scaly_ir.passes.prog.names import c_spelling
+from scaly_ir.remarks import remark
+from scaly_ir.text.spelling import spell_name
+from scaly_ir.types import FLOAT64
+
+_KEY: Final = "prog.FLowerOp"
+
+for _rules in (views.RULES, reductions.RULES, products.RULES, gathering.RULES, calls.RULES, loops.RULES):
+    for _op, _rule in _rules.items():
+        _op.set_attr(_KEY, _rule, override=True)
+
+
+@dataclass(frozen=True)
+class Lower(Pass):
+    """Lowers the entry, and what it reaches, to procedures; a module that is lowered already comes back unchanged."""
+
+    name: ClassVar[str] = "lower"
+    summary: ClassVar[str] = "turn functions of tensors into procedures of loops"
+    dialects: ClassVar[frozenset[str]] = frozenset({"expr", "prog"})
+
+    entry: str = ""
+    """The function to start from; left out, the last one."""
+
+    def run(self, root: Node) -> Node:
+        """Return the `prog` module of an `expr` module."""
+        return lower(root, self.entry or None) if root.op is ops.MODULE else root
+
+
+def lower(root: Node, entry: str | None = None) -> Node:
+    """Return the `prog` module for the entry, by default the last function, and the functions that it reaches.
+
+    `LoweringError` for what has no form in `prog`.
+    """
+    if not root.args:
+        return build.program([])
+    start = _entry(root, entry)
+    functions = in_order([start])
+    for function in root.args:
+        if function not in functions:
+            remark(
+                f"@{spell_name(function.attrs['name'])} is left out: @{spell_name(start.attrs['name'])} calls it not"
+            )
+    _check_leaves(functions, start)
+    names = _names(functions)
+    procedures: dict[str, Node] = {}
+    for function in functions:
+        if names[function] not in procedures:
+            procedures[names[function]] = _lowered(function, names, is_entry=function is start)
+    return build.program(list(procedures.values()))
+
+
+def _entry(root: Node, name: str | None) -> Node:
+    if name is None:
+        return root.args[-1]
+    for function in root.args:
+        if function.attrs["name"] == name:
+            return function
+    known = ", ".join([spell_name(function.attrs["name"]) for function in root.args])
+    raise LoweringError(f"no function is called '{name}'; there are {known}")
+
+
+def _names(functions: Iterable[Node]) -> dict[Node, str]:
+    """Return the name of each function's procedure; functions of one graph share one."""
+    names: dict[Node, str] = {}
+    spelled: dict[str, Node] = {}
+    known: dict[Any, str] = {}
+    for function in functions:
+        name = str(function.attrs["name"])
+        graph = (function.args, len(function.attrs["output_names"]), function.attrs["output_names"])
+        if graph in known:
+            names[function] = known[graph]
+            continue
+        other = spelled.setdefault(c_spelling(name), function)
+        if other is not function:
+            both = f"'{other.attrs['name']}' and '{name}'"
+            raise LoweringError(f"two functions have one name in C: {both}", node=function)
+        names[function] = known[graph] = name
+    return names
+
+
+def _check_leaves(functions: Sequence[Node], entry: Node) -> None:
+    """Check that arrays that cross the boundary to C, by the entry, calls and maps, are float64."""
+    checked: dict[Node, None] = {entry: None}
+    for function in functions:
+        for node in body_of(function):
+            if node.op in ops.CALLS and loops.is_plain(node):
+                checked.update(dict.fromkeys(callees_of([node])))
+    for function in checked:
+        for leaf in (*inputs_of(function), *outputs_of(function)):
+            if leaf.type.dtype is not FLOAT64 or leaf.type.pattern is not None:
+                name = function.attrs["name"]
+                raise LoweringError(f"@{name}: inputs and outputs are dense float64, got {leaf.type}", node=leaf)
+
+
+def _lowered(function: Node, names: dict[Node, str], *, is_entry: bool) -> Node:
+    """Return the procedure of a function."""
+    hint = max([node.attrs.get("lowering", "auto") for node in body_of(function)], key=ops.HINTS.index)
+    normal = simplify_function(function)
+    inputs = [_param(str(node.attrs["name"]), node) for node in inputs_of(normal)]
+    outputs = _output_params(normal, {str(param.attrs["name"]) for param in inputs})
+    proc = Procedure(function, names, [*inputs, *outputs])
+    proc.values.update(zip(inputs_of(normal), inputs, strict=True))
+    _set_targets(proc, outputs_of(normal), outputs)
+    for node in body_of(normal):
+        _lower_node(proc, node)
+    for result, output in zip(outputs_of(normal), outputs, strict=True):
+        source = proc.value(result)
+        if source is not output:
+            proc.copy(source, output, result.type.size)
+    header = {
+        "device": Word("host"),
+        "input_count": len(inputs),
+        "lowering": hint,
+        "scalarize_mode": _mode(proc, normal, hint, is_entry=is_entry),
+    }
+    return build.proc(names[function], [*inputs, *outputs], proc.body, header)
+
+
+def _param(name: str, node: Node) -> Node:
+    return build.param(name, storage_shape(node.type), node.type.dtype)
+
+
+def _output_params(function: Node, taken: set[str]) -> list[Node]:
+    """Return the parameters for outputs; one that is called like an input, or another output, gets a number."""
+    params = []
+    for name, node in zip(function.attrs["output_names"], outputs_of(function), strict=True):
+        free, number = name, 2
+        while free in taken:
+            free, number = f"{name}_{number}", number + 1
+        taken.add(free)
+        params.append(_param(free, node))
+    return params
+
+
+def _set_targets(proc: Procedure, results: Sequence[Node], outputs: Sequence[Node]) -> None:
+    """Let what computes an output write it in place; reshapes, which move nothing, are looked through."""
+    for result, output in zip(results, outputs, strict=True):
+        node = result
+        while node.op is ops.RESHAPE:
+            node = node.args[0]
+        if node.op not in (ops.INPUT, ops.CONST) and node not in proc.targets:
+            proc.targets[node] = output
+
+
+def _lower_node(proc: Procedure, node: Node) -> None:
+    if node in proc.values or node.op in (ops.INPUT, ops.CONST):
+        return
+    if node.type.pattern is not None:
+        raise proc.refuse(node, "a sparse value")
+    rule = node.op.get_attr(_KEY, None)
+    if rule is None and node.op.get_attr("TElementwise"):
+        rule = elementwise.lower_elementwise
+    if rule is None:
+        raise proc.refuse(node, "the operator has no rule for it")
+    rule(proc, node)
+
+
+def _mode(proc: Procedure, function: Node, hint: str, *, is_entry: bool) -> str:
+    """Return whether the procedure may be expanded into scalars."""
+    wanted = hint == "scalar" or (hint == "auto" and not is_entry)
+    used = [operand for node in body_of(function) for operand in _data_operands(node)]
+    all_float64 = all([node.type.dtype is FLOAT64 for node in (*used, *outputs_of(function))])
+    return "procedure" if wanted and all_float64 and not proc.computed_index else "disabled"
+
+
+def _data_operands(node: Node) -> Sequence[Node]:
+    """Return the operands that are values at run time: a constant index becomes arithmetic."""
+    if node.op in (ops.GATHER, ops.SCATTER) and node.args[1].op is ops.CONST:
+        return (node.args[0], *node.args[2:], node)
+    return (*node.args, node)
