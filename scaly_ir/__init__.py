@@ -17,6 +17,7 @@ _EXPORTS: Final[dict[str, str]] = {
         "api": "parse render run_passes verify",
         "call": "Call Symbol",
         "dialects.expr.build": "cast concat const gather index_add index_set stack sym where",
+        "dialects.expr.debug": "format_expr",
         "dialects.expr.decorator": "Template function",
         "dialects.expr.elementwise": (
             "atan2 dtypes equal greater greater_equal isfinite less less_equal logical_and logical_not logical_or "
@@ -30,6 +31,7 @@ _EXPORTS: Final[dict[str, str]] = {
         ),
         "dialects.expr.loops": "broadcast fori_loop scan vmap while_loop window",
         "dialects.expr.node": "Expr ExprOp",
+        "dialects.expr.printer": "render_expr_assembly",
         "dialects.expr.simplify": "cse cse_many simplify simplify_cse",
         "dialects.expr.trees": "G L arg group",
         "dialects.expr.spec": "spec_expr spec_expr_shared verify_expr",

@@ -59,7 +59,10 @@ class Dialect:
             object.__setattr__(self, "spec", Spec(f"verify_{self.name}", self.verify, check_each_node))
 
 
-_BUILT_IN: Final = {"prog": "scaly_ir.dialects.prog.dialect:DIALECT"}
+_BUILT_IN: Final = {
+    "expr": "scaly_ir.dialects.expr.dialect:DIALECT",
+    "prog": "scaly_ir.dialects.prog.dialect:DIALECT",
+}
 _LOADED: Final[dict[str, Dialect]] = {}
 """By the prefix of its operators."""
 

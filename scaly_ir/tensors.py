@@ -192,7 +192,7 @@ _LONGEST_EXTENT: Final = 18
 def _read_tensor(text: str, patterns: Mapping[str, Coordinates]) -> TensorType:
     parts = _tensor_parts(text)
     if parts is None:
-        raise TensorError(f"malformed type '{text}'; write it as in 'tensor<2x4xfloat64 diff>'", 0, len(text))
+        raise TensorError(f"malformed type '{text}'; {_AS_IN_TYPE}", 0, len(text))
     extents, element, flag, pattern = parts.groups()
     start = parts.start(1)
     shape = []
@@ -202,6 +202,10 @@ def _read_tensor(text: str, patterns: Mapping[str, Coordinates]) -> TensorType:
         start += len(extent) + 1
         shape.append(int(extent))
     if element not in _BY_NAME:
+        if element.isdigit() or not element:
+            raise TensorError(
+                f"a dtype is missing; {_AS_IN_TYPE}", parts.start(2), max(parts.end(2), parts.start(2) + 1)
+            )
         wrong = _wrong_extent(element)
         if wrong is not None:
             raise TensorError(f"an extent is a non-negative integer, found '{wrong[1]}'", start, start + wrong.end(1))
@@ -245,6 +249,7 @@ def _read_pattern(
         raise TensorError(reason, *_blamed(text, start, end, shape, rows, columns)) from None
 
 
+_AS_IN_TYPE: Final = "write it as in 'tensor<2x4xfloat64 diff>'"
 _AS_IN: Final = "write it as in 'sparse<rows=[0, 2], cols=[1, 0]>'"
 
 

@@ -39,7 +39,7 @@ class Driver:
         self._language = language
         self._source = source
         self._actions = actions
-        self._lexemes = list(scan(source.text))
+        self._lexemes = list(scan(source.text, numbered=language.numbered))
         self._at = 0
         self._parser: InteractiveParser
         self._mark = 0

@@ -86,6 +86,8 @@ class Language:
     """For signs that other languages write between two scalars, what to write here; longer ones first."""
     after_scalar: frozenset[str]
     """The terminals that may follow a scalar."""
+    numbered: bool = False
+    """Whether values may have numbers for names, as ``%0``."""
     nested: bool = True
     """Whether scalars stand within statements; if not, each operation is a statement and has a name."""
     forms: str = "a file holds one module, only procedures or only statements"

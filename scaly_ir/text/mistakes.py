@@ -253,6 +253,8 @@ def _sigil(situation: Situation) -> Mistake | None:
         bare = found.text.removeprefix("%")
         return Mistake(f"expected a name with '@', found '{found.text}'; did you mean '@{bare}'?")
     if "VALUE" in accepted and "OPERATOR" not in accepted and found.kind in ("WORD", "SYMBOL"):
+        if not situation.language.nested and situation.lexemes[situation.at + 1].text == "(":
+            return Mistake(f"an operand is a name; give '{found.text}' a line and a name of its own")
         bare = found.text.removeprefix("@")
         return Mistake(f"expected a name with '%', found '{found.text}'; did you mean '%{bare}'?")
     return None

@@ -7,7 +7,8 @@ terminal name and place. White space and ``//`` comments separate tokens and are
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Final, NamedTuple
 
 from scaly_ir.text.spelling import BARE_NAME
@@ -50,7 +51,18 @@ time), ``OTHER`` a character that begins no token and ``END`` the end of the tex
 # A carriage return ends a comment and is then refused: else a file of lines that end so would be one long comment.
 _SKIP = r"(?:[ \t\n]++|//[^\n\r]*+)*+"
 _cut = re.compile(f"{_SKIP}({'|'.join(TERMINALS.values())})").findall
-_scan = re.compile(f"{_SKIP}(?:{'|'.join([f'(?P<{name}>{regex})' for name, regex in TERMINALS.items()])})")
+
+
+def _scanner(terminals: Mapping[str, str]) -> re.Pattern[str]:
+    return re.compile(f"{_SKIP}(?:{'|'.join([f'(?P<{name}>{regex})' for name, regex in terminals.items()])})")
+
+
+_scan = _scanner(TERMINALS)
+
+
+@cache
+def _scan_numbered() -> re.Pattern[str]:
+    return _scanner({**TERMINALS, "VALUE": rf"%(?:{_NAME}|[0-9]+)"})
 
 
 class Lexeme(NamedTuple):
@@ -70,9 +82,13 @@ def tokens(text: str) -> list[str]:
     return found
 
 
-def scan(text: str, start: int = 0, end: int | None = None) -> Iterator[Lexeme]:
-    """Yield the tokens of ``text[start:end]``, cut as by `tokens`, with their kinds and places in `text`."""
-    for match in _scan.finditer(text, start, len(text) if end is None else end):
+def scan(text: str, start: int = 0, end: int | None = None, *, numbered: bool = False) -> Iterator[Lexeme]:
+    """Yield the tokens of ``text[start:end]``, cut as by `tokens`, with their kinds and places in `text`.
+
+    With `numbered`, ``%0`` is the name of a value as well.
+    """
+    pattern = _scan_numbered() if numbered else _scan
+    for match in pattern.finditer(text, start, len(text) if end is None else end):
         kind = match.lastgroup
         assert kind is not None
         yield Lexeme(kind, match.group(kind), *match.span(kind))
