@@ -7,7 +7,6 @@ specification 6.1.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Final
 
 from scaly_ir.dialects.expr import ops
@@ -121,12 +120,21 @@ def _gather_all(node: Node, x: Node, y: Node) -> Node | None:
     return make(ops.RESHAPE, [x], {"shape": node.type.shape})
 
 
+def _zero_of(node: Node) -> int:
+    """Return what is zero in the dtype of an operation."""
+    return False if node.type.dtype.kind == "bool" else 0
+
+
 def _gather_zeros(node: Node, x: Node) -> int | None:
-    return 0 if is_zero(x) and not node.attrs.get("fill") else None
+    return _zero_of(node) if is_zero(x) and not node.attrs.get("fill") else None
 
 
 def _zeros(node: Node) -> int | None:
-    return 0 if all([is_zero(operand) for operand in node.args]) else None
+    return _zero_of(node) if all([is_zero(operand) for operand in node.args]) else None
+
+
+def _select_zeros(node: Node) -> int | None:
+    return _zero_of(node) if is_zero(node.args[1]) and is_zero(node.args[2]) else None
 
 
 def _zero_factor(x: Node, y: Node) -> int | None:
@@ -170,17 +178,13 @@ VALUES: Final = PatternMatcher(
         (P.stack(name="node"), _zeros),
         (P.concat(name="node"), _zeros),
         (P.scatter(x, y, P.var("z"), attrs={"combine": "add"}), _add_nothing),
-        (P.select(name="node"), lambda node: _select_zeros(node.args)),
+        (P.select(name="node"), _select_zeros),
         (P.matmul(x, y), _zero_factor),
         (P.matmul(P.transpose(x, where=_matrix), y), _from_the_left),
         (P.matmul(x, P.transpose(y, where=_matrix)), _from_the_right),
         (P.matmul(x, y), _times_ones),
     ]
 )
-
-
-def _select_zeros(operands: Sequence[Node]) -> int | None:
-    return 0 if is_zero(operands[1]) and is_zero(operands[2]) else None
 
 
 STRUCTURE: Final = VIEWS + VALUES

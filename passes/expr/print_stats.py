@@ -88,7 +88,8 @@ def _own_flops(node: Node) -> int:
         return 0
     size: int = node.type.size
     if node.op is ops.MATMUL:
-        return 2 * node.args[0].type.shape[-1] * size
+        contracted: int = node.args[0].type.shape[-1]
+        return 2 * contracted * size
     if node.op is ops.REDUCE:
         summed: int = node.args[0].type.size
         return summed if node.attrs["kind"] == "add" else 0
