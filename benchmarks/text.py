@@ -135,6 +135,33 @@ def table_mlir(count: int) -> str:
     return _mlir_module([f"    %k0 = arith.constant dense<[{_numbers(count)}]> : tensor<{count}xf64>"])
 
 
+def tensors(count: int) -> str:
+    """Return one `expr` function of `count` sums of vectors, each of two earlier values."""
+    vector = "tensor<8xfloat64 diff>"
+    lines = [f"    %0 = expr.input {{lowering=\"auto\", name=\"x\"}} : {vector}"]
+    lines += [f"    %{n} = expr.add(%{a}, %{b}) : {vector}" for n, a, b in _operands(count)]
+    head = f"expr.module {{\n  expr.func @f(%x: {vector}) -> (%y: {vector}) {{\n"
+    return head + "\n".join([*lines, f"    expr.return %{count - 1}", "  }", "}", ""])
+
+
+def tensors_mlir(count: int) -> str:
+    """Return the same in MLIR."""
+    lines = [f"    %v{n} = arith.addf %v{a}, %v{b} : tensor<8xf64>" for n, a, b in _operands(count)]
+    head = "builtin.module {\n  func.func @f(%v0: tensor<8xf64>) -> tensor<8xf64> {\n"
+    return head + "\n".join(lines) + f"\n    func.return %v{count - 1} : tensor<8xf64>\n  }}\n}}\n"
+
+
+def constant(count: int) -> str:
+    """Return a function with a constant of `count` float64 entries."""
+    lines = [
+        f'    %0 = expr.const {{lowering="auto", value=[{_numbers(count)}]}} : tensor<{count}xfloat64>',
+        f"    %1 = expr.exp(%0) : tensor<{count}xfloat64>",
+        "    expr.return %1",
+    ]
+    head = f"expr.module {{\n  expr.func @f() -> (%y: tensor<{count}xfloat64>) {{\n"
+    return head + "\n".join(lines) + "\n  }\n}\n"
+
+
 def broken(count: int) -> str:
     """Return straight-line text with a comma missing in the middle."""
     middle = f"    %v{count // 2} = "
@@ -148,6 +175,9 @@ CASES = (
     Case("nests", "20,000 statements in nests three deep", SMALL, nests, nests_mlir),
     Case("large", "200,000 straight-line statements", LARGE, straight),
     Case("table", "a table of 200,000 float64", LARGE, table, table_mlir),
+    Case("tensors", "20,000 operations on tensors", SMALL, tensors, tensors_mlir),
+    Case("many", "200,000 operations on tensors", LARGE, tensors),
+    Case("constant", "a constant tensor of 200,000 float64", LARGE, constant, table_mlir),
     Case("error", "a syntax error in the middle of 20,000", SMALL, broken, exit_code=1),
 )
 
@@ -197,7 +227,8 @@ def phases(path: Path) -> dict[str, float]:
     from scaly_ir.text.source import Source
 
     source = Source.from_bytes(path.read_bytes(), path.name)
-    parse_source(Source.from_text("prog.module {\n}\n"))  # loads what is loaded once
+    dialect = source.text.partition(".")[0]
+    parse_source(Source.from_text(f"{dialect}.module {{\n}}\n"))  # loads what is loaded once
     gc.disable()
     times = [time.process_time()]
     parsed = parse_source(source)
