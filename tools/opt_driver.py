@@ -14,6 +14,7 @@ from scaly_ir.graph import Node
 from scaly_ir.remarks import collect_remarks
 from scaly_ir.text.diagnostics import Diagnostic, error, note
 from scaly_ir.text.source import Source
+from scaly_ir.tools.entry import described
 from scaly_ir.tools.files import read_source
 from scaly_ir.tools.reporting import Reporter
 
@@ -136,9 +137,3 @@ class Driver:
         if not self._verify_each and len(self._passes) > 1:
             notes.append(note("only the final result was verified; --verify-each finds the pass to blame"))
         return error(f"IR is invalid after {after}: {violation.message}", code=violation.rule, notes=notes)
-
-
-def described(failure: BaseException) -> str:
-    """Return an exception in one line: its class and what it says."""
-    said = " ".join(str(failure).split())
-    return f"{type(failure).__name__}: {said}" if said else type(failure).__name__

@@ -1,0 +1,163 @@
+"""What all tools have in common: the options that each takes, how one starts, and what an unexpected failure becomes.
+
+A tool gives its own options and does its own work; nothing here knows what that is. Source: tools specification 1.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import Final, NoReturn, TextIO
+
+from scaly_ir import __version__
+from scaly_ir.errors import PluginError
+from scaly_ir.tools.command_line import Given, Option, UsageError
+from scaly_ir.tools.plugin_options import PLUGIN_OPTIONS, load_requested_plugins
+from scaly_ir.tools.reporting import Reporter, use_colour, write, write_usage_error
+
+Main = Callable[[Sequence[str], TextIO, TextIO, TextIO], int]
+"""``main(argv, stdin, stdout, stderr)`` returns the exit code."""
+
+GENERAL_OPTIONS: Final = (
+    Option(("max-errors",), "yes"),
+    Option(("color", "colour"), "yes"),
+    Option(("q", "quiet")),
+    Option(("v", "verbose")),
+    Option(("traceback",)),
+    Option(("version",)),
+    Option(("help", "h")),
+    *PLUGIN_OPTIONS,
+)
+
+GENERAL_HELP: Final = """\
+General
+  --max-errors=N                 show at most N errors (default 20, 0 for all)
+  --color=auto|always|never      colour messages (default auto)
+  --load-plugin=MODULE:FUNCTION  load a plug-in that is not installed
+  --no-plugins                   do not load the installed plug-ins
+  -q, --quiet                    no warnings, notes or summary line
+  -v, --verbose                  say what is done, on standard error
+  --traceback                    show the Python traceback of an error
+  --version                      print the version
+  -h, --help                     print this text
+
+Long options take one dash or two, and their value after '=' or a space.
+"""
+
+
+class General:
+    """What the command line asks for that every tool knows."""
+
+    def __init__(self) -> None:
+        self.max_errors = 20
+        self.colour = "auto"
+        self.quiet = False
+        self.verbose = False
+        self.traceback = os.environ.get("SCALY_IR_TRACEBACK") == "1"
+        self.print_and_exit = ""
+        """The first option that asks a question, as ``help``."""
+
+    def apply(self, option: Given) -> None:
+        """Take note of a general option; any other is a question that is answered instead of doing work."""
+        match option.name:
+            case "max-errors":
+                self.max_errors = option.number()
+            case "color":
+                self.colour = option.choice({"auto": "auto", "always": "always", "never": "never"})
+            case "q":
+                self.quiet = True
+            case "v":
+                self.verbose = True
+            case "traceback":
+                self.traceback = True
+            case "load-plugin" | "no-plugins":
+                pass  # seen to before the command line was read
+            case _:
+                self.print_and_exit = self.print_and_exit or option.name
+
+    def reporter(self, tool: str, stderr: TextIO) -> Reporter:
+        """Return what shows messages on `stderr` as is asked for."""
+        colour = use_colour(self.colour, stderr, os.environ)
+        return Reporter(tool, stderr, colour=colour, quiet=self.quiet, max_errors=self.max_errors)
+
+
+def version_text(tool: str) -> str:
+    """Return what ``--version`` prints."""
+    return f"{tool} {__version__}\n"
+
+
+def run_tool(tool: str, work: Main, argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
+    """Load plug-ins and do the work of a tool; return the exit code, also of what nobody expected to fail."""
+    # A run makes many small objects and hardly a cycle; the collector would walk over them again and again.
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        load_requested_plugins(argv)
+        return work(argv, stdin, stdout, stderr)
+    except UsageError as failure:
+        write_usage_error(tool, failure, stderr)
+        return 2
+    except PluginError as failure:
+        return _stop(tool, str(failure), 1, failure, argv, stderr)
+    except BrokenPipeError:
+        raise
+    except OSError:  # standard error cannot be written, so nobody can be told
+        return 1
+    except Exception as failure:  # a bug that is no input's fault, as a pass that cannot be loaded
+        return _stop(tool, f"internal error: {described(failure)}", 3, failure, argv, stderr)
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def _stop(tool: str, message: str, code: int, failure: Exception, argv: Sequence[str], stderr: TextIO) -> int:
+    """Say why the tool cannot go on, whatever the command line asks for, and return the exit code."""
+    reporter = Reporter(tool, stderr)
+    reporter.say(f"error: {message}")
+    if "--traceback" in argv or os.environ.get("SCALY_IR_TRACEBACK") == "1":
+        reporter.show_traceback(failure)
+    return code
+
+
+def described(failure: BaseException) -> str:
+    """Return an exception in one line: its class and what it says."""
+    said = " ".join(str(failure).split())
+    return f"{type(failure).__name__}: {said}" if said else type(failure).__name__
+
+
+def write_to(path: str, text: str, stdout: TextIO, reporter: Reporter) -> None:
+    """Write a result to a file, or to standard output for ``-``; what goes wrong goes to the reporter."""
+    from scaly_ir.tools.files import write_result
+
+    failure = write_result(path, text, stdout)
+    if failure is not None:
+        reporter.refuse([failure])
+
+
+def run_process(main: Main) -> NoReturn:
+    """Run a tool on the process's own arguments and streams, and end the process."""
+    try:
+        code = main(sys.argv[1:], *_standard_streams())
+    except KeyboardInterrupt:
+        code = 130
+    except BrokenPipeError:
+        code = 141
+    # Freeing millions of nodes one by one takes longer than all else at the end of a large run.
+    os._exit(code)
+
+
+def _standard_streams() -> tuple[TextIO, TextIO, TextIO]:
+    """Return the streams of the process; input or output that was closed when it started fails when it is used."""
+    return (
+        sys.stdin or os.fdopen(os.open(os.devnull, os.O_WRONLY), encoding="utf-8"),
+        sys.stdout or os.fdopen(os.open(os.devnull, os.O_RDONLY), "w", encoding="utf-8"),
+        sys.stderr or open(os.devnull, "w", encoding="utf-8"),
+    )
+
+
+def write_usage(text: str, stderr: TextIO) -> int:
+    """Say how a tool is used to somebody who called it without anything to do; return the exit code."""
+    write(stderr, text)
+    return 2
