@@ -11,16 +11,19 @@ if TYPE_CHECKING:
     from scaly_ir.pass_manager import Pass
 
 PASSES: Final[dict[str, str | type[Pass]]] = {
+    "O0": "scaly_ir.passes.pipelines:Unoptimized",
     "canonicalize": "scaly_ir.passes.canonicalize:Canonicalize",
     "cse": "scaly_ir.passes.cse:Cse",
     "dce": "scaly_ir.passes.dce:Dce",
+    "default": "scaly_ir.passes.pipelines:Default",
     "fuse_elementwise": "scaly_ir.passes.prog.fuse_elementwise:FuseElementwise",
     "inline": "scaly_ir.passes.expr.inline:Inline",
     "legalize": "scaly_ir.passes.legalize:Legalize",
+    "lower": "scaly_ir.passes.expr.lowering.driver:Lower",
     "lower_intrinsics": "scaly_ir.passes.legalize:LowerIntrinsics",
     "print_stats": "scaly_ir.passes.expr.print_stats:PrintStats",
     "simplify": "scaly_ir.passes.expr.simplification:Simplify",
     "simplify_cse": "scaly_ir.passes.expr.simplification:SimplifyCse",
     "unroll_loops": "scaly_ir.passes.expr.unroll_loops:UnrollLoops",
 }
-"""Where each pass is: ``module:class`` by name. Plug-ins add classes (`scaly_ir.plugins`)."""
+"""Where each pass, or pipeline, is: ``module:class`` by name. Plug-ins add classes (`scaly_ir.plugins`)."""

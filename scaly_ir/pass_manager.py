@@ -33,6 +33,23 @@ class Pass:
         raise AssertionError(f"pass '{self.name}' defines no run")
 
 
+@dataclass(frozen=True)
+class Pipeline(Pass):
+    """A name, with options, for several passes: they stand in its place, so they are what runs and what is watched."""
+
+    def steps(self) -> Sequence[Pass]:
+        """Return the passes; `OptionError` for the value of an option that goes with no passes."""
+        raise AssertionError(f"pipeline '{self.name}' defines no steps")
+
+
+class OptionError(Exception):
+    """What is wrong with the value of the option `key`, for `build_pipeline` to say where it stands."""
+
+    def __init__(self, key: str, message: str) -> None:
+        super().__init__(message)
+        self.key = key
+
+
 Registry = Mapping[str, str | type[Pass]]
 """From the name of a pass to ``module:class``, or to the class itself for one that a plug-in added."""
 
@@ -76,8 +93,24 @@ def _summary(doc: str) -> str:
 
 
 def build_pipeline(text: str, registry: Registry) -> list[Pass]:
-    """Return the passes a pipeline text names, with their options; `PipelineError` says what is wrong and where."""
-    return [_build(item, text, registry) for item in parse_pipeline(text)]
+    """Return the passes a pipeline text names, with their options; `PipelineError` says what is wrong and where.
+
+    Where it names a `Pipeline`, its steps are returned.
+    """
+    passes: list[Pass] = []
+    for item in parse_pipeline(text):
+        step = _build(item, text, registry)
+        passes.extend(_steps(step, item, text) if isinstance(step, Pipeline) else (step,))
+    return passes
+
+
+def _steps(pipeline: Pipeline, item: Item, text: str) -> Sequence[Pass]:
+    try:
+        return pipeline.steps()
+    except OptionError as failure:
+        given = [option for option in item.options if option.key.replace("-", "_") == failure.key]
+        start, end = (given[-1].value_start, given[-1].value_end) if given else (item.start, item.end)
+        raise PipelineError(str(failure), text=text, start=start, end=end) from None
 
 
 def _build(item: Item, text: str, registry: Registry) -> Pass:
