@@ -1,0 +1,68 @@
+"""Whole procedures as C functions: the raw ones, and the entry with its checks (lowering specification 5.2 and 5.3)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from scaly_ir.dialects.prog.build import params_of
+from scaly_ir.graph import Node
+from scaly_ir.tools.c.body import INDENT, Body, Unit
+from scaly_ir.tools.c.names import Names
+from scaly_ir.tools.c.usage import input_count, usage_of
+
+STATUS: Final = {
+    "SCALY_SUCCESS": 0,
+    "SCALY_ERR_NULL_ABI": 1,
+    "SCALY_ERR_NULL_WORK": 2,
+    "SCALY_ERR_NULL_RESULT": 3,
+    "SCALY_ERR_NULL_INPUT": 4,
+}
+"""What the entry returns."""
+
+ENTRY_PARAMS: Final = "const double** arg, double** res, int* iw, double* w, int mem"
+
+
+def raw_procedure(unit: Unit, proc: Node) -> str:
+    """Return the function of a procedure that others call."""
+    usage = usage_of(proc, unit.procs)
+    names = Names(unit.names)
+    names.give(usage.names.items())
+    inputs = input_count(proc)
+    places, params = {}, []
+    for position, param in enumerate(params_of(proc)):
+        name = param.attrs["name"]
+        places[name] = names.of[name]
+        params.append(f"{'const ' if position < inputs else ''}{param.type.c_type}* {places[name]}")
+    unit.number += 1
+    body = Body(unit, proc, usage, names, places)
+    unused = [place for name, place in places.items() if name not in usage.read and name not in usage.stored]
+    if not body.uses_w:
+        unused.append("w")
+    head = f"static inline void {unit.names.of[proc.attrs['name']]}({', '.join([*params, 'double* w'])}) {{\n"
+    casts = [f"{INDENT}(void){name};\n" for name in unused]
+    return "".join([head, *casts, *body.declarations, *body.statements, "}\n"])
+
+
+def entry_procedure(unit: Unit, proc: Node, name: str) -> str:
+    """Return the function that a file exports under a name; its parameters are elements of ``arg`` and ``res``."""
+    usage = usage_of(proc, unit.procs)
+    names = Names(unit.names)
+    params = [param.attrs["name"] for param in params_of(proc)]
+    names.give([(local, is_table) for local, is_table in usage.names.items() if local not in params])
+    inputs = input_count(proc)
+    places = {
+        param: f"arg[{position}]" if position < inputs else f"res[{position - inputs}]"
+        for position, param in enumerate(params)
+    }
+    unit.number += 1
+    body = Body(unit, proc, usage, names, places)
+    lines = [f"int {name}({ENTRY_PARAMS}) {{\n", "  (void)iw;\n", "  (void)mem;\n"]
+    lines += _check("!arg || !res", "SCALY_ERR_NULL_ABI")
+    lines += _check("!w", "SCALY_ERR_NULL_WORK") if unit.sizes[proc.attrs["name"]].whole else ["  (void)w;\n"]
+    for place in places.values():
+        lines += _check(f"!{place}", "SCALY_ERR_NULL_INPUT" if place.startswith("arg") else "SCALY_ERR_NULL_RESULT")
+    return "".join([*lines, *body.declarations, *body.statements, "  return SCALY_SUCCESS;\n}\n"])
+
+
+def _check(condition: str, status: str) -> list[str]:
+    return [f"  if ({condition}) {{\n", f"    return {status};\n", "  }\n"]
