@@ -65,7 +65,7 @@ def source_index(position: Node, shape: Sequence[int], strides: Sequence[int], o
         coordinate = divided(position, inner)
         if number:
             coordinate = build.apply("mod", coordinate, build.index(axis.extent))
-        index = _plus(index, coordinate, axis.stride)
+        index = plus(index, coordinate, axis.stride)
     return build.index(0) if index is None else index
 
 
@@ -74,11 +74,21 @@ def divided(position: Node, by: int) -> Node:
     return position if by <= 1 else build.apply("div", position, build.index(by))
 
 
-def _plus(index: Node | None, coordinate: Node, stride: int) -> Node:
+def plus(index: Node | None, coordinate: Node, stride: int) -> Node:
+    """Return ``index + coordinate * stride``; None stands for nothing yet."""
     if index is not None and stride < 0:
         return build.apply("sub", index, scaled(coordinate, -stride))
     term = scaled(coordinate, stride)
     return term if index is None else build.apply("add", index, term)
+
+
+def summed(*indices: Node) -> Node:
+    """Return the sum of indices without those that are zero."""
+    total: Node | None = None
+    for index in indices:
+        if index is not build.index(0):
+            total = plus(total, index, 1)
+    return build.index(0) if total is None else total
 
 
 def scaled(coordinate: Node, by: int) -> Node:
