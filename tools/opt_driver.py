@@ -1,4 +1,4 @@
-"""What scaly-opt does with an input: read it, verify it, run the passes, verify again, print.
+"""What scaly-opt does with a verified input: run the passes, verify again, print.
 
 Owns the stages and what to say when one of them fails; knows neither the command line nor where the result goes.
 """
@@ -8,14 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, TextIO
 
-from scaly_ir.dialect import dialect_of, parse_source, verify_parsed
-from scaly_ir.errors import PassError, ScalyError
+from scaly_ir.dialect import dialect_of
 from scaly_ir.graph import Node
 from scaly_ir.remarks import collect_remarks
 from scaly_ir.text.diagnostics import Diagnostic, error, note
+from scaly_ir.text.locations import Locations
 from scaly_ir.text.source import Source
-from scaly_ir.tools.entry import described
-from scaly_ir.tools.files import read_source
+from scaly_ir.tools.input_driver import InputDriver
 from scaly_ir.tools.reporting import Reporter
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ NOTE_LINES: Final = 20
 """How much of an invalid operation is shown."""
 
 
-class Driver:
+class Driver(InputDriver[str]):
     """Processes inputs one after another with the same passes; what goes wrong goes to the reporter."""
 
     def __init__(
@@ -40,57 +39,17 @@ class Driver:
         verbose: bool = False,
         traceback: bool = False,
     ) -> None:
+        super().__init__(reporter, stdin, stdin_name=stdin_name, verbose=verbose, traceback=traceback)
         self._passes = passes
-        self._reporter = reporter
-        self._stdin = stdin
-        self._stdin_name = stdin_name
         self._verify_each = verify_each
-        self._verbose = verbose
-        self._traceback = traceback
-        self._stage = ""
 
-    def process(self, path: str) -> str | None:
-        """Process one input; return its printed result, or None after an error."""
-        source = read_source(path, self._stdin, self._stdin_name)
-        if isinstance(source, Diagnostic):
-            self._reporter.refuse([source])
-            return None
-        if self._verbose:
-            self._reporter.say(f"reading {source.name}")
-        try:
-            return self._result(source)
-        except PassError as failure:
-            self._failed(str(failure), "pass", failure)
-        except ScalyError as failure:
-            self._failed(f"{self._stage} failed: {failure}", "pass", failure)
-        except RecursionError as failure:
-            self._failed(f"internal error in {self._stage}: too deeply nested", "internal", failure)
-        except Exception as failure:  # whatever a bug raises becomes one diagnostic
-            self._failed(f"internal error in {self._stage}: {described(failure)}", "internal", failure)
-        return None
-
-    def _failed(self, message: str, code: str, failure: Exception) -> None:
-        self._reporter.refuse([error(message, code=code)], 3 if code == "internal" else 1)
-        if self._traceback:
-            self._reporter.show_traceback(failure)
-
-    def _result(self, source: Source) -> str | None:
-        self._stage = "the reader"
-        parsed = parse_source(source)
-        self._reporter.report(parsed.diagnostics)
-        if parsed.root is None:
-            self._reporter.refuse([])
-            return None
-        self._stage = "the verifier"
-        broken = verify_parsed(parsed.root, parsed.locations)
-        if broken:
-            self._reporter.refuse(broken)
-            return None
-        root = self._transformed(parsed.root, source.name) if self._passes else parsed.root
-        if root is None:
+    def work(self, source: Source, root: Node, locations: Locations) -> str | None:
+        """Run the passes on a verified input and print it."""
+        result = self._transformed(root, source.name) if self._passes else root
+        if result is None:
             return None
         self._stage = "the printer"
-        return dialect_of(root).render(root)
+        return dialect_of(result).render(result)
 
     def _transformed(self, root: Node, name: str) -> Node | None:
         """Run the passes on a valid module; return what they make of it, or None when that is not valid.

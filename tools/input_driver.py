@@ -1,0 +1,84 @@
+"""What every tool does with an input first: read it, verify it, and say what went wrong.
+
+A tool's driver is a subclass whose `work` goes on with what was read; whatever that raises becomes one diagnostic.
+"""
+
+from __future__ import annotations
+
+from typing import Generic, TextIO, TypeVar
+
+from scaly_ir.dialect import parse_source, verify_parsed
+from scaly_ir.errors import PassError, ScalyError, TranslateError
+from scaly_ir.graph import Node
+from scaly_ir.text.diagnostics import Diagnostic, error
+from scaly_ir.text.locations import Locations
+from scaly_ir.text.source import Source
+from scaly_ir.tools.entry import described
+from scaly_ir.tools.files import read_source
+from scaly_ir.tools.reporting import Reporter
+
+T = TypeVar("T")
+
+
+class InputDriver(Generic[T]):
+    """Processes inputs one after another; what goes wrong goes to the reporter."""
+
+    def __init__(
+        self,
+        reporter: Reporter,
+        stdin: TextIO,
+        *,
+        stdin_name: str = "<stdin>",
+        verbose: bool = False,
+        traceback: bool = False,
+    ) -> None:
+        self._reporter = reporter
+        self._stdin = stdin
+        self._stdin_name = stdin_name
+        self._verbose = verbose
+        self._traceback = traceback
+        self._stage = ""
+        """What is being done, for messages."""
+
+    def work(self, source: Source, root: Node, locations: Locations) -> T | None:
+        """Go on with a verified input; None after an error that was reported."""
+        raise NotImplementedError
+
+    def process(self, path: str) -> T | None:
+        """Process one input; return what `work` makes of it, or None after an error."""
+        source = read_source(path, self._stdin, self._stdin_name)
+        if isinstance(source, Diagnostic):
+            self._reporter.refuse([source])
+            return None
+        if self._verbose:
+            self._reporter.say(f"reading {source.name}")
+        try:
+            return self._verified(source)
+        except (PassError, TranslateError) as failure:
+            self._failed(str(failure), "pass" if isinstance(failure, PassError) else "translation", failure)
+        except ScalyError as failure:
+            self._failed(f"{self._stage} failed: {failure}", "pass", failure)
+        except RecursionError as failure:
+            self._failed(f"internal error in {self._stage}: too deeply nested", "internal", failure)
+        except Exception as failure:  # whatever a bug raises becomes one diagnostic
+            self._failed(f"internal error in {self._stage}: {described(failure)}", "internal", failure)
+        return None
+
+    def _verified(self, source: Source) -> T | None:
+        self._stage = "the reader"
+        parsed = parse_source(source)
+        self._reporter.report(parsed.diagnostics)
+        if parsed.root is None:
+            self._reporter.refuse([])
+            return None
+        self._stage = "the verifier"
+        broken = verify_parsed(parsed.root, parsed.locations)
+        if broken:
+            self._reporter.refuse(broken)
+            return None
+        return self.work(source, parsed.root, parsed.locations)
+
+    def _failed(self, message: str, code: str, failure: Exception) -> None:
+        self._reporter.refuse([error(message, code=code)], 3 if code == "internal" else 1)
+        if self._traceback:
+            self._reporter.show_traceback(failure)
