@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from keyword import iskeyword
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from scaly_ir.call import Call
 from scaly_ir.graph import Node
@@ -28,6 +28,10 @@ class Namespace:
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"namespace '{self._path}' has no '{name}'{did_you_mean(name, self.__dict__)}")
+
+    if TYPE_CHECKING:  # anything may be put into one
+
+        def __setattr__(self, name: str, value: Any) -> None: ...
 
     def __dir__(self) -> list[str]:
         return sorted(self.__dict__)

@@ -277,6 +277,10 @@ class OpAttrMap(Mapping[Op, Any]):
     def __init__(self, attr_name: str) -> None:
         self.attr_name = attr_name
 
+    def get(self, op: object, default: Any = None) -> Any:
+        """Return the value for an operator; `default` where there is none, and for whatever is no operator."""
+        return super().get(op, default) if isinstance(op, Op) else default
+
     def __getitem__(self, op: Op) -> Any:
         if not isinstance(op, Op):
             raise KeyError(op)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -18,7 +20,7 @@ def test_every_public_name_is_there() -> None:
         assert getattr(sc, name) is getattr(sc, name)
     assert set(sc.__all__) <= set(dir(sc))
     with pytest.raises(AttributeError, match="module 'scaly_ir' has no attribute 'prase'"):
-        _ = sc.prase
+        _ = sc.prase  # type: ignore[attr-defined]
 
 
 def test_importing_the_package_loads_nothing_else() -> None:
@@ -84,3 +86,9 @@ def test_a_pass_that_leaves_an_invalid_module_is_named(monkeypatch: pytest.Monke
     assert caught.value.pass_name == "breaks"
     with pytest.raises(KeyError):
         sc.run_passes(sc.parse(CHAIN), "raises")
+
+
+def test_type_checkers_see_every_public_name() -> None:
+    stub = Path(sc.__file__).with_suffix(".pyi").read_text(encoding="utf-8")
+    declared = set(re.findall(r"^from \S+ import (\w+) as \1$", stub, re.MULTILINE)) | {"__version__"}
+    assert declared == set(sc.__all__)

@@ -86,7 +86,7 @@ def test_an_operator_is_no_operand(square: Op) -> None:
 def test_operands_are_a_sequence(square: Op) -> None:
     for operands in ("abc", X):
         with pytest.raises(TypeError, match="the operands are a sequence, not one"):
-            sc.Call(square, operands)
+            sc.Call(square, operands)  # type: ignore[arg-type]
 
 
 def test_an_integer_has_to_fit(square: Op) -> None:
@@ -371,7 +371,7 @@ def test_a_literal_takes_the_type_of_the_other_operand() -> None:
         (lambda: X > 1 < X, "a node has no truth value"),
         (lambda: build.view("y", 0, FLOAT64) + 1, "'prog.view' is no value to compute with"),
         (lambda: build.store(build.view("y", 0, FLOAT64), X) * 2, "'prog.store' is no value to compute with"),
-        (lambda: sc.elementwise("exp", "x"), "an operand of 'exp' is neither a node nor a number"),
+        (lambda: sc.elementwise("exp", "x"), "an operand of 'exp' is neither a node nor a number"),  # type: ignore[arg-type]
         (lambda: sc.elementwise("exp", 1.0), "no operand of 'exp' is a node"),
         (lambda: sc.elementwise("exp", X, X), "expects 1 argument, got 2"),
     ],

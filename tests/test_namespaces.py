@@ -78,7 +78,7 @@ def test_something_callable_in_the_way_is_kept(square: Op) -> None:
     holder = Namespace("T.my_ext")
     sc.T.my_ext = holder
     try:
-        holder.square = mine  # type: ignore[attr-defined]
+        holder.square = mine
         assert square.expose() == ["ops.my_ext.square"]
         assert sc.T.my_ext.square is mine
     finally:

@@ -252,7 +252,7 @@ def test_an_attribute_map_is_live_and_in_order_of_registration(square: Op) -> No
 def test_an_attribute_map_knows_operators_only(square: Op) -> None:
     values = Op.get_attr_map("TCallEffectKind")
     node = sc.Call(square, [1])
-    assert node not in values
+    assert node not in values  # type: ignore[comparison-overlap]
     assert values.get(node) is None
     assert values.get(node, "default") == "default"
     assert values.get(Op.get("prim.add")) == CallEffectKind.Pure

@@ -7,81 +7,18 @@ specification 3.2.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from scaly_ir.attributes import Attrs
 from scaly_ir.dialects.expr import ops
+from scaly_ir.dialects.expr.names import ExprOp
 from scaly_ir.graph import Node, intern_node
 from scaly_ir.op import Op
 from scaly_ir.tables import Table
 from scaly_ir.tensors import TensorType
-from scaly_ir.types import DType
 
 if TYPE_CHECKING:
     from numpy import ndarray
-
-
-class ExprOp(StrEnum):
-    """The operations, by name; a member equals its text, and the operator that it names."""
-
-    def __eq__(self, other: object) -> bool:
-        named = other.mnemonic if isinstance(other, Op) and other.dialect == "expr" else other
-        return str.__eq__(self, named)
-
-    def __hash__(self) -> int:
-        return str.__hash__(self)
-
-    INPUT = "input"
-    CONST = "const"
-    NEG = "neg"
-    ADD = "add"
-    SUB = "sub"
-    MUL = "mul"
-    DIV = "div"
-    POW = "pow"
-    SIN = "sin"
-    COS = "cos"
-    TAN = "tan"
-    ASIN = "asin"
-    ACOS = "acos"
-    ATAN = "atan"
-    ATAN2 = "atan2"
-    SINH = "sinh"
-    COSH = "cosh"
-    TANH = "tanh"
-    ERF = "erf"
-    EXP = "exp"
-    LOG = "log"
-    SQRT = "sqrt"
-    ABS = "abs"
-    FLOOR = "floor"
-    CEIL = "ceil"
-    MINIMUM = "minimum"
-    MAXIMUM = "maximum"
-    LT = "lt"
-    LE = "le"
-    EQ = "eq"
-    NE = "ne"
-    ISFINITE = "isfinite"
-    AND = "and"
-    OR = "or"
-    NOT = "not"
-    SELECT = "select"
-    CAST = "cast"
-    FLOORDIV = "floordiv"
-    MOD = "mod"
-    REDUCE = "reduce"
-    RESHAPE = "reshape"
-    TRANSPOSE = "transpose"
-    SLICE = "slice"
-    GATHER = "gather"
-    SCATTER = "scatter"
-    STACK = "stack"
-    CONCAT = "concat"
-    MATMUL = "matmul"
-    CALL = "call"
-    LOOP = "loop"
 
 
 class Expr(Node):
@@ -92,6 +29,9 @@ class Expr(Node):
     """
 
     __slots__ = ()
+
+    args: tuple[Expr, ...]  # operands of tensor operations are tensors
+    type: TensorType
 
     def __new__(
         cls,
@@ -302,6 +242,74 @@ class Expr(Node):
         """Return the value converted to another dtype; itself when it has it."""
         return build.cast(self, dtype)
 
+    def sin(self) -> Expr:
+        """Return the sine."""
+        return build.unary("sin", self)
+
+    def cos(self) -> Expr:
+        """Return the cosine."""
+        return build.unary("cos", self)
+
+    def tan(self) -> Expr:
+        """Return the tangent."""
+        return build.unary("tan", self)
+
+    def asin(self) -> Expr:
+        """Return the arc sine."""
+        return build.unary("asin", self)
+
+    def acos(self) -> Expr:
+        """Return the arc cosine."""
+        return build.unary("acos", self)
+
+    def atan(self) -> Expr:
+        """Return the arc tangent."""
+        return build.unary("atan", self)
+
+    def sinh(self) -> Expr:
+        """Return the hyperbolic sine."""
+        return build.unary("sinh", self)
+
+    def cosh(self) -> Expr:
+        """Return the hyperbolic cosine."""
+        return build.unary("cosh", self)
+
+    def tanh(self) -> Expr:
+        """Return the hyperbolic tangent."""
+        return build.unary("tanh", self)
+
+    def erf(self) -> Expr:
+        """Return the error function."""
+        return build.unary("erf", self)
+
+    def exp(self) -> Expr:
+        """Return the exponential."""
+        return build.unary("exp", self)
+
+    def log(self) -> Expr:
+        """Return the natural logarithm."""
+        return build.unary("log", self)
+
+    def sqrt(self) -> Expr:
+        """Return the square root."""
+        return build.unary("sqrt", self)
+
+    def abs(self) -> Expr:
+        """Return the magnitude."""
+        return build.unary("abs", self)
+
+    def floor(self) -> Expr:
+        """Return the value rounded down."""
+        return build.unary("floor", self)
+
+    def ceil(self) -> Expr:
+        """Return the value rounded up."""
+        return build.unary("ceil", self)
+
+    def isfinite(self) -> Expr:
+        """Return where entries are neither infinite nor NaN."""
+        return build.unary("isfinite", self)
+
     def minimum(self, other: Any) -> Expr:
         """Return the lesser of two values; of a NaN and a number, the number."""
         return build.binary("minimum", self, other)
@@ -331,25 +339,6 @@ class Expr(Node):
         return f"<{self.op.name}{label} : {self.type}>"
 
 
-def _add_methods() -> None:
-    """Give `Expr` a method for each function of one operand."""
-
-    def method(name: str) -> Any:
-        def apply(self: Expr) -> Expr:
-            return build.unary(name, self)
-
-        apply.__name__ = name
-        apply.__qualname__ = f"Expr.{name}"
-        apply.__doc__ = f"Return {Op.get(f'expr.{name}').doc}"
-        return apply
-
-    for name in "sin cos tan asin acos atan sinh cosh tanh erf exp log sqrt abs floor ceil isfinite".split():
-        setattr(Expr, name, method(name))
-
-
-_add_methods()
-
-
 def _as_table(value: Any, type_: TensorType | None) -> Table:
     import numpy
 
@@ -361,4 +350,4 @@ TensorType.node_class = Expr
 
 from scaly_ir.dialects.expr import build, library  # noqa: E402 - they build nodes of this class
 
-__all__ = ["DType", "Expr", "ExprOp"]
+__all__ = ["Expr", "ExprOp"]

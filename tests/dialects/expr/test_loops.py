@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -91,9 +91,9 @@ def test_what_is_not_evenly_spaced_is_flattened(argument: sc.Expr) -> None:
 @pytest.mark.parametrize(
     ("make", "error", "words"),
     [
-        (lambda: sc.vmap(lambda z: z, 10), TypeError, "takes a sc.Function, got a 'function'"),
+        (lambda: sc.vmap(cast(Any, abs), 10), TypeError, "takes a sc.Function, got a 'builtin_function_or_method'"),
         (lambda: sc.vmap(model, -1), ValueError, "the number of steps is -1"),
-        (lambda: sc.vmap(model, 2.0), TypeError, "the number of steps is an int, got 2.0"),
+        (lambda: sc.vmap(model, cast(Any, 2.0)), TypeError, "the number of steps is an int, got 2.0"),
         (lambda: sc.vmap(model, 10)(ZS), TypeError, "model takes 2 arguments, got 1"),
         (lambda: sc.vmap(model, 10, [ZS]), TypeError, "model takes 2 arrays, got 1"),
         (lambda: sc.vmap(model, 10, [sc.sym("l", 19), US]), ValueError, "argument for 'z' has shape (19,)"),
