@@ -74,6 +74,8 @@ def dtype_is_dtype(node: Node) -> Faults:
     if node.op in CONTAINERS:
         return () if node.type is None else (f"{_upper(node)} has type {node.type}, but no result",)
     fault = _dtype_fault(node)
+    if fault is None and not shape_nonnegative(node) and not _pattern_fault(node) and node.type is not node.type.but():
+        fault = f"{_upper(node)} result has a type that no constructor made"
     return _typed(node, "dtype-is-DType") if fault is None else (Fault(fault, part="type"),)
 
 
@@ -82,6 +84,14 @@ def _dtype_fault(node: Node) -> str | None:
         return f"{_upper(node)} result has type {node.type}, not a tensor type"
     dtype = getattr(node.type, "dtype", None)
     return None if type(dtype) is DType else f"{_upper(node)} result has dtype {dtype!r}, not one of the five dtypes"
+
+
+def has_sound_types(node: Node) -> bool:
+    """Tell whether the types of a node and its operands are the ones that stand for their fields, and so live on."""
+    try:
+        return all([each.type is each.type.but() for each in (node, *node.args)])
+    except (AttributeError, TypeError, ValueError):
+        return False
 
 
 def arity_matches_op(node: Node) -> Faults:
@@ -145,11 +155,16 @@ def sparsity_shape_matches(node: Node) -> Faults:
     """A pattern has the shape of the last two axes, and is the one that the operands give."""
     if node.op in CONTAINERS or _dtype_fault(node) is not None:
         return ()
-    pattern = node.type.pattern
-    if pattern is not None and pattern.shape != node.type.shape[-2:]:
-        reason = f"{_upper(node)} pattern has shape {pattern.shape}, expected {node.type.shape[-2:]}"
-        return (Fault(reason, part="type"),)
-    return _typed(node, "sparsity-shape-matches")
+    fault = _pattern_fault(node)
+    return _typed(node, "sparsity-shape-matches") if fault is None else (Fault(fault, part="type"),)
+
+
+def _pattern_fault(node: Node) -> str | None:
+    """Return what is wrong with the shape of a pattern."""
+    pattern, shape = node.type.pattern, node.type.shape
+    if pattern is None or pattern.shape == shape[-2:]:
+        return None
+    return f"{_upper(node)} pattern has shape {pattern.shape}, expected {shape[-2:]}"
 
 
 def diff_flag(node: Node) -> Faults:
@@ -172,6 +187,8 @@ def type_faults(node: Node) -> Sequence[tuple[str, Fault]]:
     """
     op, args = node.op, node.args
     if op in CONTAINERS or is_registered(op) or _dtype_fault(node) is not None or shape_nonnegative(node):
+        return ()
+    if _pattern_fault(node) is not None:
         return ()
     if op.count_fault(len(args)) is not None or attrs_match_op(node):
         return ()

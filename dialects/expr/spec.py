@@ -15,7 +15,14 @@ from scaly_ir.attributes import NO_ATTRS
 from scaly_ir.dialects.expr import ops
 from scaly_ir.dialects.expr.context import Context
 from scaly_ir.dialects.expr.functions import inputs_of, outputs_of
-from scaly_ir.dialects.expr.rules import CONTAINERS, OWN_RULES, REGISTERED_RULES, SHARED_RULES, SOUND_CHECKS
+from scaly_ir.dialects.expr.rules import (
+    CONTAINERS,
+    OWN_RULES,
+    REGISTERED_RULES,
+    SHARED_RULES,
+    SOUND_CHECKS,
+    has_sound_types,
+)
 from scaly_ir.graph import Node, intern_node, postorder
 from scaly_ir.op import Op
 from scaly_ir.spec import Fault, Spec, Violation
@@ -112,7 +119,7 @@ class _Walk:
         for violation in self.checked(node, node):
             found = True
             yield violation
-        if not found and kind is not None and self.sees_kinds_alone(node.op):
+        if not found and kind is not None and self.sees_kinds_alone(node):
             self.sound.add(kind)
 
     def call(self, node: Node, kind: Kind) -> Iterator[Violation]:
@@ -123,12 +130,12 @@ class _Walk:
         for violation in self.checked(node, node):
             found = True
             yield violation
-        if not found and self.sees_kinds_alone(node.op):
+        if not found and self.sees_kinds_alone(node):
             self.sound_calls.add(kind)
 
-    def sees_kinds_alone(self, op: Op) -> bool:
-        """Tell whether all rules of an operator are ours, which look at nothing but the kind of an operation."""
-        return all([check in SOUND_CHECKS for _name, check in self.spec.rules_of(op)[0]])
+    def sees_kinds_alone(self, node: Node) -> bool:
+        """Tell whether all rules of an operation are ours, which look at nothing but its kind, and that will last."""
+        return all([check in SOUND_CHECKS for _name, check in self.spec.rules_of(node.op)[0]]) and has_sound_types(node)
 
     def checked(self, node: Node, statement: Node) -> Iterator[Violation]:
         """Yield what is wrong with a node on its own and in its context."""
