@@ -119,6 +119,14 @@ def _build(item: Item, text: str, registry: Registry) -> Pass:
         hint = did_you_mean(name, registry) or "; --list-passes shows all"
         raise PipelineError(f"unknown pass '{item.name}'{hint}", text=text, start=item.start, end=item.end)
     cls = load_pass(registry, name)
+    return cls(**read_options(item, cls, f"pass '{name}'", text))
+
+
+def read_options(item: Item, cls: type[Any], what: str, text: str) -> dict[str, Any]:
+    """Return the options of an item as values for the fields of a dataclass.
+
+    `what` names in messages what has the options; `PipelineError` points at `text`.
+    """
     hints = get_type_hints(cls)
     known = {field.name: hints[field.name] for field in fields(cls)}
     values = {}
@@ -126,14 +134,14 @@ def _build(item: Item, text: str, registry: Registry) -> Pass:
         key = option.key.replace("-", "_")
         if key not in known:
             hint = did_you_mean(key, known) or (f"; it has {', '.join(known)}" if known else "; it has none")
-            message = f"pass '{name}' has no option '{option.key}'{hint}"
+            message = f"{what} has no option '{option.key}'{hint}"
             raise PipelineError(message, text=text, start=option.start, end=option.end)
-        values[key] = _convert(option, known[key], f"option '{key}' of pass '{name}'", text)
+        values[key] = _convert(option, known[key], f"option '{key}' of {what}", text)
     for field in fields(cls):
         if field.name not in values and field.default is MISSING and field.default_factory is MISSING:
-            message = f"pass '{name}' needs its option '{field.name}'"
+            message = f"{what} needs its option '{field.name}'"
             raise PipelineError(message, text=text, start=item.start, end=item.end)
-    return cls(**values)
+    return values
 
 
 _BOOLS = {"true": True, "1": True, "false": False, "0": False}
