@@ -18,7 +18,8 @@ from scaly_ir.graph import Node, intern_node
 from scaly_ir.graph.expression import Arithmetic, declare_arithmetic
 from scaly_ir.op import Op
 from scaly_ir.tensors import TensorType, read_dtype, read_shape
-from scaly_ir.types import BOOL, INT64
+from scaly_ir.text.diagnostics import one_of
+from scaly_ir.types import BOOL
 
 if TYPE_CHECKING:
     from scaly_ir.dialects.expr.node import Expr
@@ -111,7 +112,7 @@ def where(condition: Any, x: Any, y: Any) -> Expr:
 # --- shapes -----------------------------------------------------------------------------------------------------------
 
 
-def _axis(axis: Any, ndim: int, what: str = "axis") -> int:
+def axis_of(axis: Any, ndim: int, what: str = "axis") -> int:
     """Return an axis counted from the front; `TypeError` for no int, `ValueError` when there is none."""
     if isinstance(axis, bool):
         raise TypeError(f"an {what} is an int, got {axis!r}")
@@ -130,11 +131,11 @@ def reduce(x: Any, kind: str, axis: Any = None, *, keepdims: bool = False) -> Ex
     if axis is None:
         axes = list(range(value.ndim))
     else:
-        axes = sorted([_axis(item, value.ndim) for item in (axis if isinstance(axis, tuple | list) else [axis])])
+        axes = sorted([axis_of(item, value.ndim) for item in (axis if isinstance(axis, tuple | list) else [axis])])
     if len(set(axes)) != len(axes):
         raise ValueError(f"axis {axis} names an axis twice")
     if kind not in ops.REDUCTIONS:
-        raise ValueError(f"unknown reduction '{kind}'; expected one of {', '.join(ops.REDUCTIONS)}")
+        raise ValueError(f"unknown reduction '{kind}'; expected {one_of(ops.REDUCTIONS)}")
     result = make(ops.REDUCE, [value], {"axes": axes, "kind": kind})
     if not keepdims:
         return result
@@ -160,7 +161,7 @@ def reshape(x: Any, shape: Any) -> Expr:
 def transpose(x: Any, axes: Sequence[int] = ()) -> Expr:
     """Return the axes in another order, reversed when none is given."""
     (value,) = operands(x)
-    order = [_axis(axis, value.ndim) for axis in axes] if axes else list(range(value.ndim))[::-1]
+    order = [axis_of(axis, value.ndim) for axis in axes] if axes else list(range(value.ndim))[::-1]
     return make(ops.TRANSPOSE, [value], {"axes": order})
 
 
@@ -201,14 +202,14 @@ def stack(xs: Sequence[Any], *, axis: int = 0) -> Expr:
     """Return arrays of one shape along a new axis."""
     parts = operands(*xs)
     ndim = parts[0].ndim + 1 if parts else 1
-    return make(ops.STACK, parts, {"axis": _axis(axis, ndim)})
+    return make(ops.STACK, parts, {"axis": axis_of(axis, ndim)})
 
 
 def concat(xs: Sequence[Any], *, axis: int = 0) -> Expr:
     """Return arrays end to end along an axis."""
     parts = operands(*xs)
     ndim = parts[0].ndim if parts else 1
-    return make(ops.CONCAT, parts, {"axis": _axis(axis, ndim) if ndim else 0})
+    return make(ops.CONCAT, parts, {"axis": axis_of(axis, ndim) if ndim else 0})
 
 
 def matmul(x: Any, y: Any) -> Expr:
@@ -219,7 +220,8 @@ def matmul(x: Any, y: Any) -> Expr:
 # --- gather and scatter -----------------------------------------------------------------------------------------------
 
 
-def _positions(idx: Any) -> Expr:
+def positions_of(idx: Any) -> Expr:
+    """Return an index as an expression: a listed one becomes an int64 constant."""
     return checked(idx) if isinstance(idx, Node) else index_const(idx)
 
 
@@ -228,7 +230,7 @@ def _mode(idx: Expr, mode: str | None) -> str:
     if mode is None:
         return "promise_in_bounds" if idx.op is ops.CONST else "fill"
     if mode not in ops.MODES:
-        raise ValueError(f"unknown mode {mode!r}; expected {' or '.join(ops.MODES)}")
+        raise ValueError(f"unknown mode {mode!r}; expected {one_of(ops.MODES)}")
     return mode
 
 
@@ -240,8 +242,8 @@ def gather(x: Any, idx: Any, *, axis: int | None = None, mode: str | None = None
     one fills.
     """
     (data,) = operands(x)
-    positions = _positions(idx)
-    attrs: dict[str, Any] = {"axis": None if axis is None else _axis(axis, data.ndim), "mode": _mode(positions, mode)}
+    positions = positions_of(idx)
+    attrs: dict[str, Any] = {"axis": None if axis is None else axis_of(axis, data.ndim), "mode": _mode(positions, mode)}
     if attrs["mode"] == "fill":
         dtype = data.type.dtype
         number = fill.item() if hasattr(fill, "item") and not isinstance(fill, Node) else fill
@@ -251,8 +253,8 @@ def gather(x: Any, idx: Any, *, axis: int | None = None, mode: str | None = None
 
 def _scatter(base: Any, idx: Any, values: Any, axis: int | None, mode: str | None, combine: str) -> Expr:
     target, given = operands(base, values)
-    positions = _positions(idx)
-    along = None if axis is None else _axis(axis, target.ndim)
+    positions = positions_of(idx)
+    along = None if axis is None else axis_of(axis, target.ndim)
     wanted = positions.shape
     if along is not None:
         wanted = (*target.shape[:along], *positions.shape, *target.shape[along + 1 :])
@@ -283,4 +285,4 @@ def _apply(name: str, *args: Node) -> Node:
 
 declare_arithmetic("expr", Arithmetic(splat, _apply, cast))
 
-__all__ = ["INT64", "const"]
+__all__ = ["const"]

@@ -41,7 +41,7 @@ def split(x: Any, sections: int | Sequence[int], *, axis: int = 0) -> tuple[Expr
     `ValueError` when the parts do not add up to the extent.
     """
     (value,) = operands(x)
-    along = build._axis(axis, value.ndim)
+    along = build.axis_of(axis, value.ndim)
     extent = value.shape[along]
     if isinstance(sections, int):
         if sections <= 0 or extent % sections:
@@ -119,7 +119,7 @@ def _arg(x: Any, axis: int | None, kind: str) -> Expr:
     (value,) = operands(x)
     if axis is None:
         value, axis = value.vec(), 0
-    along = build._axis(axis, value.ndim)
+    along = build.axis_of(axis, value.ndim)
     extent = value.shape[along]
     extremum = build.reduce(value, kind, along, keepdims=True)
     hit = build.binary("or", build.binary("eq", value, extremum), build.binary("ne", value, value))
@@ -153,7 +153,7 @@ def scatter(values: Any, idx: Any, shape: Any) -> Expr:
 def segment_sum(values: Any, ids: Any, n: int) -> Expr:
     """Return `n` sums: of the entries of `values` whose id is 0, 1, ..."""
     (given,) = operands(values)
-    positions = build._positions(ids)
+    positions = build.positions_of(ids)
     return scatter(given.vec(), positions.vec() if positions.ndim != 1 else positions, n)
 
 
