@@ -185,7 +185,9 @@ def _mode(proc: Procedure, function: Node, hint: str, *, is_entry: bool) -> str:
 
 
 def _data_operands(node: Node) -> Sequence[Node]:
-    """Return the operands that are values at run time: a constant index becomes arithmetic."""
+    """Return what an operation makes values of at run time: of constants, what uses them; a known index is none."""
+    if node.op is ops.CONST:
+        return ()
     if node.op in (ops.GATHER, ops.SCATTER) and node.args[1].op is ops.CONST:
         return (node.args[0], *node.args[2:], node)
     return (*node.args, node)
