@@ -35,14 +35,19 @@ def _positions(op: Op, rule: str, data: TensorType, idx: Node, attrs: Mapping[st
     return ((), ()) if axis is None else (data.shape[:axis], data.shape[axis + 1 :])
 
 
+def is_inside(table: Table, extent: int) -> bool:
+    """Tell whether all entries of an int64 table are positions in ``[0, extent)``; so are those of another dtype."""
+    if table.dtype is not INT64 or not table.data:
+        return True
+    positions = table.values
+    return min(positions) >= 0 and max(positions) < extent
+
+
 def _outside(table: Any, extent: int) -> list[Any]:
     """Return the positions in a table that are outside of ``[0, extent)``."""
-    if type(table) is not Table or table.dtype is not INT64 or not table.data:
+    if type(table) is not Table or is_inside(table, extent):
         return []
-    positions = table.values
-    if min(positions) >= 0 and max(positions) < extent:
-        return []
-    return [position for position in positions if not 0 <= position < extent]
+    return [position for position in table.values if not 0 <= position < extent]
 
 
 _FILLS: Final = {"bool": bool, "int": int, "float": float}

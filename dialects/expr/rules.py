@@ -14,7 +14,7 @@ from typing import Any, Final
 from scaly_ir.dialects.expr import ops
 from scaly_ir.dialects.expr.context import Context
 from scaly_ir.dialects.expr.elementwise_typing import kind_rule
-from scaly_ir.dialects.expr.typing import Misuse, infer, tensor_types
+from scaly_ir.dialects.expr.typing import Misuse, infer
 from scaly_ir.graph import Node
 from scaly_ir.op import Op
 from scaly_ir.op_rules import op_arity, op_type, op_verify, registered_rules
@@ -74,7 +74,8 @@ def dtype_is_dtype(node: Node) -> Faults:
     if node.op in CONTAINERS:
         return () if node.type is None else (f"{_upper(node)} has type {node.type}, but no result",)
     fault = _dtype_fault(node)
-    if fault is None and not shape_nonnegative(node) and not _pattern_fault(node) and node.type is not node.type.but():
+    sound = fault is not None or shape_nonnegative(node) or _pattern_fault(node) or _is_sound_type(node.type)
+    if not sound:
         fault = f"{_upper(node)} result has a type that no constructor made"
     return _typed(node, "dtype-is-DType") if fault is None else (Fault(fault, part="type"),)
 
@@ -88,8 +89,12 @@ def _dtype_fault(node: Node) -> str | None:
 
 def has_sound_types(node: Node) -> bool:
     """Tell whether the types of a node and its operands are the ones that stand for their fields, and so live on."""
+    return all([_is_sound_type(each.type) for each in (node, *node.args)])
+
+
+def _is_sound_type(type_: Any) -> bool:
     try:
-        return all([each.type is each.type.but() for each in (node, *node.args)])
+        return type(type_) is TensorType and type_ is type_.but()
     except (AttributeError, TypeError, ValueError):
         return False
 
@@ -192,8 +197,11 @@ def type_faults(node: Node) -> Sequence[tuple[str, Fault]]:
         return ()
     if op.count_fault(len(args)) is not None or attrs_match_op(node):
         return ()
+    for position, operand in enumerate(args):
+        if not _is_sound_type(operand.type):
+            reason = f"{_upper(node)} operand {position} has type {operand.type}, not a tensor type"
+            return (("dtype-is-DType", Fault(reason, part=position)),)
     try:
-        tensor_types(op, args)
         inferred = infer(op, args, node.attrs, node.type)
     except Misuse as misuse:
         return ((misuse.rule, Fault(misuse.reason, part=misuse.part)),)

@@ -15,6 +15,7 @@ from scaly_ir.attributes import NO_ATTRS
 from scaly_ir.dialects.expr import ops
 from scaly_ir.dialects.expr.context import Context
 from scaly_ir.dialects.expr.functions import inputs_of, outputs_of
+from scaly_ir.dialects.expr.index_typing import is_inside
 from scaly_ir.dialects.expr.rules import (
     CONTAINERS,
     OWN_RULES,
@@ -27,6 +28,7 @@ from scaly_ir.graph import Node, intern_node, postorder
 from scaly_ir.op import Op
 from scaly_ir.spec import Fault, Spec, Violation
 from scaly_ir.tables import Table
+from scaly_ir.tensors import TensorType
 from scaly_ir.text.locations import Place
 from scaly_ir.text.spelling import spell_name
 
@@ -181,11 +183,19 @@ def _plain(node: Node, hint: Any) -> bool:
 
 
 def _indexed_kind(node: Node) -> Kind:
-    """The numbers in a constant index matter."""
+    """Of a constant index it matters whether all positions are in bounds; a pattern depends on each of them."""
     args = node.args
-    if len(args) > 1 and args[1].op is ops.CONST:
+    kind = (node.op, node.attrs.key, id(node.type), *[id(operand.type) for operand in args])
+    if len(args) < 2 or args[1].op is not ops.CONST:
+        return kind
+    table, data, axis = args[1].attrs.get("value"), args[0].type, node.attrs.get("axis")
+    if type(table) is not Table or type(data) is not TensorType or type(data.shape) is not tuple:
         return None
-    return (node.op, node.attrs.key, id(node.type), *[id(operand.type) for operand in args])
+    if getattr(node.type, "pattern", None) is not None:
+        return None
+    if axis is not None and (type(axis) is not int or not 0 <= axis < data.ndim):
+        return None
+    return (*kind, is_inside(table, data.size if axis is None else data.shape[axis]))
 
 
 _SPECIAL: Final[dict[Op, Callable[[Node], Kind]]] = {

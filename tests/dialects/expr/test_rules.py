@@ -666,6 +666,8 @@ def is_valid(each: Node) -> bool:
         return False
     if not all([_right_kind(key, value) for key, value in each.attrs.items()]):
         return False
+    if not all([type(operand.type) is TensorType and operand.type.text != "?" for operand in each.args]):
+        return False
     if name in reference.ARITY and len(each.args) != reference.ARITY[name]:
         return False
     attrs = dict(each.attrs)
@@ -717,7 +719,7 @@ OTHERS: Final = (
 
 def corruptions(each: Node) -> Iterator[Node]:
     """Yield an operation with one field changed, in every way there is."""
-    type_ = each.type
+    type_: Any = each.type
     shapes = {(*type_.shape, 1), (*type_.shape, 2), type_.shape[1:], type_.shape[:-1], (7,), ()}
     for axis, extent in enumerate(type_.shape):
         shapes.add((*type_.shape[:axis], extent + 1, *type_.shape[axis + 1 :]))
@@ -737,6 +739,8 @@ def corruptions(each: Node) -> Iterator[Node]:
     for position, operand in enumerate(each.args):
         yield each.replace(args=(*each.args[:position], *each.args[position + 1 :]))
         shape = operand.type.shape
+        for type_ in (None, FLOAT64, hacked(), hacked(shape=None), hacked(shape=(-1,)), hacked(dtype="f8")):
+            yield each.replace(args=(*each.args[:position], operand.replace(type=type_), *each.args[position + 1 :]))
         for other in (*others, *[build.sym("other", shape, dtype=dtype, diff=False) for dtype in DTYPES]):
             yield each.replace(args=(*each.args[:position], other, *each.args[position + 1 :]))
     for other in others:
