@@ -57,9 +57,9 @@ class Procedure:
                 self._taken.add(name)
                 return name
 
-    def loop_name(self, prefix: str, buffer: Node) -> str:
+    def loop_name(self, prefix: str, buffer: Node, part: str = "") -> str:
         """Return the name of a loop that fills a buffer; loops side by side share names, buffers do not."""
-        name = wanted = f"{prefix}_{buffer.attrs['name']}"
+        name = wanted = f"{prefix}_{buffer.attrs['name']}{part}"
         number = 2
         while name in self._taken:
             name, number = f"{wanted}_{number}", number + 1

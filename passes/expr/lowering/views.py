@@ -101,7 +101,7 @@ def _repeat(proc: Procedure, node: Node, buffer: Node) -> None:
 def _copy_part(
     proc: Procedure, buffer: Node, part: Node, number: int, shape: list[int], strides: Sequence[int], offset: int
 ) -> None:
-    name = proc.loop_name("j", buffer) + f"_{number}"
+    name = proc.loop_name("j", buffer, f"_{number}")
     at = build.var(name)
     target = build.view(buffer, source_index(at, shape, strides, offset))
     statement = build.store(target, proc.load(part, at))
