@@ -5,7 +5,7 @@ Source: lowering specification 1.1.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
@@ -17,8 +17,8 @@ from scaly_ir.dialects.prog import build
 from scaly_ir.errors import LoweringError
 from scaly_ir.graph import Node
 from scaly_ir.pass_manager import Pass
-from scaly_ir.passes.expr.lowering import calls, elementwise, gathering, loops, products, reductions, views
-from scaly_ir.passes.expr.lowering.procedure import Procedure, storage_shape
+from scaly_ir.passes.expr.lowering import calls, elementwise, gathering, in_place, loops, products, reductions, views
+from scaly_ir.passes.expr.lowering.procedure import Form, Procedure, storage_shape
 from scaly_ir.passes.prog.names import c_spelling
 from scaly_ir.remarks import remark
 from scaly_ir.text.spelling import spell_name
@@ -62,11 +62,12 @@ def lower(root: Node, entry: str | None = None) -> Node:
                 f"@{spell_name(function.attrs['name'])} is left out: @{spell_name(start.attrs['name'])} calls it not"
             )
     _check_leaves(functions, start)
-    names = _names(functions)
+    forms = _forms(functions)
+    names = _names(forms)
     procedures: dict[str, Node] = {}
-    for function in functions:
-        if names[function] not in procedures:
-            procedures[names[function]] = _lowered(function, names, is_entry=function is start)
+    for form in forms:
+        if names[form] not in procedures:
+            procedures[names[form]] = _lowered(form, names, is_entry=form.function is start)
     return build.program(list(procedures.values()))
 
 
@@ -80,23 +81,50 @@ def _entry(root: Node, name: str | None) -> Node:
     raise LoweringError(f"no function is called '{name}'; there are {known}")
 
 
-def _names(functions: Iterable[Node]) -> dict[Node, str]:
-    """Return the name of each function's procedure; functions of one graph share one."""
-    names: dict[Node, str] = {}
+def _forms(functions: Sequence[Node]) -> list[Form]:
+    """Return the forms in which functions are needed, callees first; the last is the entry, which nothing refers to."""
+    needed: dict[Node, dict[Form, None]] = {function: {} for function in functions}
+    for function in functions:
+        for node in body_of(function):
+            if node.op in ops.CALLS:
+                in_place = node.attrs.get("in_place", ())
+                for key, form in (("callee", in_place), ("cond", ())):
+                    callee = node.attrs.get(key)
+                    if isinstance(callee, Node):
+                        needed[callee][Form(callee, form)] = None
+    needed[functions[-1]][Form(functions[-1])] = None
+    return [form for function in functions for form in needed[function]]
+
+
+def _names(forms: Iterable[Form]) -> dict[Form, str]:
+    """Return the name of each procedure; forms of one graph share one.
+
+    A form that works in place is called after its function, with a number where that name is taken.
+    """
+    names: dict[Form, str] = {}
     spelled: dict[str, Node] = {}
     known: dict[Any, str] = {}
-    for function in functions:
+    for form in sorted(forms, key=lambda form: len(form.in_place) > 0):
+        function = form.function
         name = str(function.attrs["name"])
-        graph = (function.args, len(function.attrs["output_names"]), function.attrs["output_names"])
-        if graph in known:
-            names[function] = known[graph]
-            continue
-        other = spelled.setdefault(c_spelling(name), function)
-        if other is not function:
-            both = f"'{other.attrs['name']}' and '{name}'"
-            raise LoweringError(f"two functions have one name in C: {both}", node=function)
-        names[function] = known[graph] = name
+        graph = (function.args, function.attrs["output_names"], form.in_place)
+        if graph not in known:
+            if form.in_place:
+                name = _free(f"{name}_inplace", spelled)
+            other = spelled.setdefault(c_spelling(name), function)
+            if other is not function:
+                both = f"'{other.attrs['name']}' and '{name}'"
+                raise LoweringError(f"two functions have one name in C: {both}", node=function)
+            known[graph] = name
+        names[form] = known[graph]
     return names
+
+
+def _free(wanted: str, spelled: Mapping[str, Node]) -> str:
+    name, number = wanted, 2
+    while c_spelling(name) in spelled:
+        name, number = f"{wanted}_{number}", number + 1
+    return name
 
 
 def _check_leaves(functions: Sequence[Node], entry: Node) -> None:
@@ -113,28 +141,33 @@ def _check_leaves(functions: Sequence[Node], entry: Node) -> None:
                 raise LoweringError(f"@{name}: inputs and outputs are dense float64, got {leaf.type}", node=leaf)
 
 
-def _lowered(function: Node, names: dict[Node, str], *, is_entry: bool) -> Node:
-    """Return the procedure of a function."""
+def _lowered(form: Form, names: Mapping[Form, str], *, is_entry: bool) -> Node:
+    """Return the procedure for a form of a function."""
+    function = form.function
     hint = max([node.attrs.get("lowering", "auto") for node in body_of(function)], key=ops.HINTS.index)
     normal = simplify_function(function)
-    inputs = [_param(str(node.attrs["name"]), node) for node in inputs_of(normal)]
+    read = [node for number, node in enumerate(inputs_of(normal)) if number not in form.in_place]
+    inputs = [_param(str(node.attrs["name"]), node) for node in read]
     outputs = _output_params(normal, {str(param.attrs["name"]) for param in inputs})
     proc = Procedure(function, names, [*inputs, *outputs])
-    proc.values.update(zip(inputs_of(normal), inputs, strict=True))
+    proc.values.update(zip(read, inputs, strict=True))
     _set_targets(proc, outputs_of(normal), outputs)
-    for node in body_of(normal):
+    in_place.set_targets(proc, normal, form.in_place, outputs)
+    body = body_of(normal)
+    proc.loops = loops.grouped(body)
+    for node in body:
         _lower_node(proc, node)
     for result, output in zip(outputs_of(normal), outputs, strict=True):
-        source = proc.value(result)
-        if source is not output:
-            proc.copy(source, output, result.type.size)
-    header = {
+        proc.copy(proc.value(result), output, result.type.size)
+    header: dict[str, Any] = {
         "device": Word("host"),
         "input_count": len(inputs),
         "lowering": hint,
         "scalarize_mode": _mode(proc, normal, hint, is_entry=is_entry),
     }
-    return build.proc(names[function], [*inputs, *outputs], proc.body, header)
+    if form.in_place:
+        header |= {"in_place": True, "scalarize_mode": "disabled"}
+    return build.proc(names[form], [*inputs, *outputs], proc.body, header)
 
 
 def _param(name: str, node: Node) -> Node:

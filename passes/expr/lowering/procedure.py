@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import NamedTuple
 
 from scaly_ir.dialects.expr import ops as expr_ops
 from scaly_ir.dialects.prog import build
@@ -25,13 +26,20 @@ def storage_shape(type_: TensorType) -> tuple[int, ...]:
     return type_.shape or (1,)
 
 
+class Form(NamedTuple):
+    """A form in which a function becomes a procedure: `in_place` are the outputs that are inputs as well."""
+
+    function: Node
+    in_place: tuple[int, ...] = ()
+
+
 class Procedure:
     """One procedure under construction.
 
-    `names` are the names of procedures by function. `values` holds the buffer of each operation that has one.
+    `names` are the names of procedures by form of function. `values` holds the buffer of each operation that has one.
     """
 
-    def __init__(self, function: Node, names: Mapping[Node, str], params: Sequence[Node]) -> None:
+    def __init__(self, function: Node, names: Mapping[Form, str], params: Sequence[Node]) -> None:
         self.function = function
         self.names = names
         self.body: list[Node] = []
@@ -41,7 +49,9 @@ class Procedure:
         self.computed_index = False
         """Whether something is read or written at positions that are not known before the program runs."""
         self.shared: dict[Hashable, Sequence[Node]] = {}
-        """The buffers of calls and loops that several operations take results from."""
+        """The buffers of calls that several operations take results from."""
+        self.loops: dict[Hashable, list[Node]] = {}
+        """The loop operations, those together that differ only in which result they are."""
         self._tables: dict[Hashable, Node] = {}
         self._taken = {str(param.attrs["name"]) for param in params}
         self._count = 0
@@ -113,7 +123,7 @@ class Procedure:
         """Add statements."""
         self.body.extend(statements)
 
-    def loop(self, prefix: str, buffer: Node, trips: int, body: Body, kind: str = "global") -> Node:
+    def loop(self, prefix: str, buffer: Node, trips: Node | int, body: Body, kind: str = "global") -> Node:
         """Return a loop from 0 with step 1, called after the buffer it is about."""
         name = self.loop_name(prefix, buffer)
         return build.for_(build.range_(name, 0, trips, 1, kind), body(build.var(name)))
@@ -124,8 +134,19 @@ class Procedure:
         self.emit(self.loop(prefix, buffer, count, lambda at: [build.store(build.view(buffer, at), entry(at))]))
 
     def copy(self, source: Node, target: Node, trips: int) -> None:
-        """Emit the loop that copies the first elements of a buffer."""
+        """Emit the loop that copies the first elements of a buffer, unless they are where they should be."""
+        if source is target:
+            return
         self.fill(target, lambda at: build.load(build.view(source, at)), "c", trips)
+
+    # --- callees ------------------------------------------------------------------------------------------------------
+
+    def callee(self, node: Node, key: str = "callee", in_place: tuple[int, ...] = ()) -> str:
+        """Return the name of the procedure for a function that an operation refers to."""
+        function = node.attrs[key]
+        if not isinstance(function, Node):
+            raise self.refuse(node, f"the function '{function}' is not defined here")
+        return self.names[Form(function, in_place)]
 
     # --- errors -------------------------------------------------------------------------------------------------------
 

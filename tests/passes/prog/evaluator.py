@@ -1,7 +1,8 @@
 """A strict interpreter of `prog` for tests: small and slow, and it shares no code with the passes.
 
-It follows program specification 4 word for word and refuses whatever that leaves undefined: poisoned elements, indices
-outside a buffer, writes to what is read-only, arguments that overlap, division by zero. It recurses over the program,
+It follows program specification 4 word for word and refuses whatever that leaves undefined: poisoned elements, as those
+of an output are when a call begins unless it works in place, indices outside a buffer, writes to what is read-only,
+arguments that overlap, division by zero. It recurses over the program,
 so programs must be small. Besides the outputs it counts how often each operator ran, every occurrence in the text on
 its own.
 """
@@ -65,6 +66,10 @@ class Place(NamedTuple):
         if start < 0 or start + size > self.size:
             raise EvaluationError(f"%{name} needs [{start}, {start + size}) of %{self.name} with {self.size} elements")
         return self._replace(name=name, offset=self.offset + start, size=size)
+
+    def poison(self) -> None:
+        """Forget what is in this window."""
+        self.storage.defined[self.offset : self.offset + self.size] = [False] * self.size
 
     def overlaps(self, other: Place) -> bool:
         """Tell whether two windows share an element."""
@@ -211,6 +216,8 @@ class _Machine:
         for output in [place for place in arguments if place.writable]:
             if any([output.overlaps(other) for other in arguments if other is not output]):
                 raise EvaluationError(f"an argument of @{callee.attrs['name']} overlaps its output %{output.name}")
+            if "input_count" in callee.attrs and not callee.attrs.get("in_place", False):
+                output.poison()
         self.procedure(callee, arguments, frame.workspace, frame.inside)
 
     # --- memory ------------------------------------------------------------------------------------------------------

@@ -1,0 +1,57 @@
+"""Functions that call others, lowered under the rules for leaves, and whether their programs compute what they should.
+
+`lowered` has the same for single expressions of any dtype.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+import scaly_ir as sc
+from scaly_ir.dialects.expr.evaluate import evaluate_function
+from scaly_ir.dialects.expr.functions import inputs_of, make_module
+from scaly_ir.graph import Node
+from scaly_ir.passes.expr.lowering.driver import lower
+from tests.passes.expr.lowering.lowered import results
+
+
+def module_of(function: sc.Function) -> Node:
+    """The module of a function and what it calls; it verifies and reads back."""
+    module = lower(make_module([function.node]))
+    sc.verify(module)
+    assert sc.parse(sc.render(module)) is module
+    return module
+
+
+def body_of(function: sc.Function) -> str:
+    """The statements of the procedure of a function as text."""
+    entry = sc.render(module_of(function)).split("  prog.proc ")[-1]
+    return "".join([line.removeprefix("    ") + "\n" for line in entry.splitlines()[1:-2]])
+
+
+def check_function(function: sc.Function, values: Mapping[str, Any]) -> Node:
+    """Lower a function, compare what the program computes, by bits, with what the function does, and return the module.
+
+    Every NaN is as good as another.
+    """
+    module = module_of(function)
+    arrays = {name: np.asarray(value, float) for name, value in values.items()}
+    for number, (got, wanted) in enumerate(zip(results(module, arrays), expected(function, arrays), strict=True)):
+        assert bits(got) == bits(wanted), f"output {number}: {got}, not {wanted.reshape(-1)}\n{sc.render(module)}"
+    return module
+
+
+def expected(function: sc.Function, values: Mapping[str, Any]) -> list[np.ndarray[Any, Any]]:
+    """What a function computes when it, and what it calls, is simplified, as lowering does it."""
+    entry = sc.run_passes(make_module([function.node]), "simplify_cse").args[-1]
+    return evaluate_function(entry, [values[str(node.attrs["name"])] for node in inputs_of(entry)])
+
+
+def bits(array: np.ndarray[Any, Any]) -> bytes:
+    """The bits of an array in which all NaNs are the same."""
+    flat = array.reshape(-1).copy()
+    flat[np.isnan(flat)] = np.nan
+    return flat.tobytes()
