@@ -35,9 +35,10 @@ _EXPORTS: Final[dict[str, str]] = {
         "dialects.expr.simplify": "cse cse_many simplify simplify_cse",
         "dialects.expr.trees": "G L arg group",
         "dialects.expr.spec": "spec_expr spec_expr_shared verify_expr",
+        "dialects.prog.evaluate": "run",
         "effects": "CallEffectKind side_effect",
         "errors": (
-            "LegalizeError LoweringError ParseError PassError PipelineError PluginError ScalyError "
+            "EvaluationError LegalizeError LoweringError ParseError PassError PipelineError PluginError ScalyError "
             "TranslateError VerifyError"
         ),
         "graph": "Node",

@@ -6,7 +6,7 @@ of the built-in exception that Python users expect for that kind of mistake.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -72,6 +72,29 @@ class LoweringError(ScalyError, NotImplementedError):
 
 class TranslateError(ScalyError, RuntimeError):
     """A program cannot be translated, as when nobody says how an operator is spelled in C."""
+
+
+class EvaluationError(ScalyError, ValueError):
+    """A program cannot be run on these inputs, or does what has no meaning, such as a read of what nothing wrote.
+
+    `reason` is what is wrong; `procedure`, `statement` and `loops` (the values of the loop variables around it, by
+    name) say where, as far as it happened in a procedure and a statement.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        reason: str,
+        procedure: str | None = None,
+        statement: Node | None = None,
+        loops: Mapping[str, int] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.procedure = procedure
+        self.statement = statement
+        self.loops = dict(loops or {})
 
 
 class PluginError(ScalyError, RuntimeError):
