@@ -111,8 +111,12 @@ _DOCS: Final[dict[str, str]] = {
 """What an operator computes, where its name does not say it."""
 
 
-def _libm(name: str, operands: str = "{0}") -> dict[str, str]:
-    """Return the C text of a function of the C library; float32 goes through the function of double."""
+def _libm(name: str, arity: int = 1) -> dict[str, str]:
+    """Return the C text of a function of the C library; float32 goes through the function of double.
+
+    Without the conversions to double, C++ would take the function of float.
+    """
+    operands = ", ".join([f"(double){{{position}}}" for position in range(arity)])
     return {"float64": name, "float32": f"((float){name}({operands}))"}
 
 
@@ -132,10 +136,10 @@ _C_TEXT: Final[dict[str, str | dict[str, str]]] = {
     "neg": "(-{0})",
     "abs": {**_libm("fabs"), **_helpers("abs")},
     **{name: _libm(name) for name in "sin cos tan asin acos atan sinh cosh tanh erf exp log sqrt floor ceil".split()},
-    "pow": _libm("pow", "{0}, {1}"),
-    "atan2": _libm("atan2", "{0}, {1}"),
-    "minimum": {**_libm("fmin", "{0}, {1}"), **_helpers("min")},
-    "maximum": {**_libm("fmax", "{0}, {1}"), **_helpers("max")},
+    "pow": _libm("pow", 2),
+    "atan2": _libm("atan2", 2),
+    "minimum": {**_libm("fmin", 2), **_helpers("min")},
+    "maximum": {**_libm("fmax", 2), **_helpers("max")},
     "lt": "({0} < {1})",
     "le": "({0} <= {1})",
     "eq": "({0} == {1})",
