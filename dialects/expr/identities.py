@@ -61,22 +61,23 @@ def _slice_twice(node: Node, inner: Node, x: Node) -> Node | None:
     outer = iter(node.attrs["index"])
     joined: list[Any] = []
     for item, extent in zip(inner.attrs["index"], x.type.shape, strict=True):
-        if not isinstance(item, slice):
-            joined.append(item)
-            continue
-        start, stop, step = item.indices(extent)
-        count = max(stop - start, 0)
-        then = next(outer)
-        if isinstance(then, slice):
-            first, last, stride = then.indices(count)
-            if stride != 1:
-                return None
-            joined.append(slice(start + first, start + max(first, last), None))
-        else:
-            joined.append(start + then % count)
-        if step != 1:
+        part = _joined(item, next(outer), extent) if isinstance(item, slice) else item
+        if part is None:
             return None
+        joined.append(part)
     return make(ops.SLICE, [x], {"index": joined})
+
+
+def _joined(item: slice, then: Any, extent: int) -> Any:
+    """Return what takes entries of an axis as `item` and then `then` do; None when one of them steps over some."""
+    start, stop, step = item.indices(extent)
+    if step != 1:
+        return None
+    count = max(stop - start, 0)
+    if not isinstance(then, slice):
+        return start + then % count
+    first, last, stride = then.indices(count)
+    return slice(start + first, start + max(first, last), None) if stride == 1 else None
 
 
 def _slice_stack(node: Node, inner: Node) -> Node | None:

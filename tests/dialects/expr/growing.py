@@ -154,7 +154,7 @@ class Grower:
         following = [each for each in pool if each.type.but(diff=True) is carry.type]
         body = sc.Function.from_exprs(f"body{self.bodies}", inputs, [following[-1], pool[-1]])
         self.bodies += 1
-        length = self.any_of([0, 1, y.shape[0]])
+        length = self.any_of([0, 1, min(y.shape[0], 8)])
         reverse, slices = self.draw(st.booleans()), sc.window(y, 0, part.size)
         carries, ys = sc.scan(body, x, slices, length=length, index=index, reverse=reverse)
         return self.any_of([carries, ys])

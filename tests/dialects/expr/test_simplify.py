@@ -343,6 +343,8 @@ def test_a_shared_operand_is_rewritten_once_for_all() -> None:
     w[::2][1:]
     w[1:][::2]
     w[::-1][1:]
+    w[::-1][1]
+    w[::2][1]
     w[::-1]
     A.reshape(3, 4)
     C.T
