@@ -57,9 +57,7 @@ class UnrollLoops(Pass):
         if not isinstance(node.attrs["callee"], Node):
             return None
         parts = loop_parts(node.args, node.attrs)
-        # A window holds every entry of what the body takes, so for a sparse input no slice is its argument.
-        sparse = any([formal.type.pattern is not None for formal in parts.slices])
-        return None if sparse or parts.trip is not None else parts
+        return None if parts.trip is not None else parts
 
 
 def _results(loop: Node, parts: LoopParts) -> list[Node]:
