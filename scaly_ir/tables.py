@@ -96,8 +96,8 @@ class Table:
         words = self._words()
         if not self.shape:
             return words[0]
-        for extent in reversed(self.shape[1:]):
-            count = len(words) // extent if extent else math.prod(self.shape[: self.shape.index(0)])
+        for axis in range(len(self.shape) - 1, 0, -1):
+            extent, count = self.shape[axis], math.prod(self.shape[:axis])
             words = [f"[{', '.join(words[at * extent : (at + 1) * extent])}]" for at in range(count)]
         return f"[{', '.join(words)}]"
 

@@ -85,7 +85,7 @@ class Node(_Draft):
 
     def with_attrs(self, **changes: AttrValue) -> Node:
         """Return this node with attributes set, or removed where the new value is None."""
-        merged = {key: value for key, value in {**self.attrs, **changes}.items() if value is not None}
+        merged = {key: value for key, value in {**self.attrs, **changes}.items() if changes.get(key, _KEEP) is not None}
         return self.replace(attrs=merged)
 
     def __setattr__(self, name: str, value: Any) -> NoReturn:

@@ -206,6 +206,9 @@ def test_replace_gives_the_node_itself_when_nothing_changes() -> None:
     assert node.with_attrs(x=1) is node
     assert node.with_attrs(x=1.0) is not node
     assert node.with_attrs(x=None, z=3).attrs == {"y": 2, "z": 3}
+    assert node.with_attrs(axis=None, x=3) is Node(node.op, node.args, {"x": 3, "y": 2}, node.type)
+    kept = node.replace(attrs={"axis": None, "x": 1})
+    assert kept.with_attrs(x=2).attrs == {"axis": None, "x": 2}
 
 
 def test_a_node_names_its_types() -> None:
