@@ -173,10 +173,27 @@ def read_float(text: str, dtype: DType) -> float:
         return float(text)
     if len(text) > MAX_INTEGER_DIGITS and text.lstrip("-").isdigit():
         read_whole(text)
-    value = round_float(float(text), dtype)
+    value = _single(text) if dtype is FLOAT32 else float(text)
     if value - value != 0.0:
         raise LiteralError(f"{_short(text)} is too large for {dtype}; write 'inf' for an infinity")
     return value
+
+
+def _single(text: str) -> float:
+    """Return the float32 nearest to a decimal, which rounding it to a float64 first would miss near a tie."""
+    double = float(text)
+    value = round_float(double, FLOAT32)
+    if value == double or double - double != 0.0:
+        return value
+    below, above = math.nextafter(double, -math.inf), math.nextafter(double, math.inf)
+    if round_float(below, FLOAT32) == round_float(above, FLOAT32):
+        return value  # not near a tie
+    from decimal import Decimal  # hardly ever needed
+
+    exact, rounded = Decimal(text), Decimal(double)
+    if exact == rounded:
+        return value
+    return round_float(above if exact > rounded else below, FLOAT32)
 
 
 def _read_nan(text: str, dtype: DType) -> float:

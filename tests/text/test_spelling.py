@@ -236,3 +236,24 @@ def test_two_surrogates_in_a_row_are_no_text(token: str) -> None:
 def test_control_characters_in_strings_are_escaped(character: str) -> None:
     with pytest.raises(LiteralError, match=r"^the string holds a control character; write it as an escape$"):
         read_string(f'"a{character}"')
+
+
+@pytest.mark.parametrize(
+    ("text", "bits"),
+    [
+        ("1.000000059604644775390624", 0x3F800000),
+        ("1.000000059604644775390625", 0x3F800000),
+        ("1.000000059604644775390626", 0x3F800001),
+        ("-1.000000059604644775390626", 0xBF800001),
+        ("3.40282356779733661637539395458142568447e38", 0x7F7FFFFF),
+        ("7.1e-46", 0x00000001),
+        ("7.0e-46", 0x00000000),
+    ],
+)
+def test_a_float32_is_the_one_nearest_to_the_text(text: str, bits: int) -> None:
+    assert float_bits(read_float(text, FLOAT32), FLOAT32) == bits
+
+
+def test_what_rounds_to_no_float32_is_too_large() -> None:
+    with pytest.raises(LiteralError, match="too large for float32"):
+        read_float("3.40282356779733661637539395458142568448e38", FLOAT32)
