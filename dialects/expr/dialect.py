@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from scaly_ir.dialect import Dialect, verify_parsed
-from scaly_ir.dialects.expr import ops
+from scaly_ir.dialects.expr import ops, reader
 from scaly_ir.dialects.expr.functions import inputs_of, make_function
 from scaly_ir.dialects.expr.places import Range, Text, locations
 from scaly_ir.dialects.expr.printer import render
@@ -19,6 +19,9 @@ from scaly_ir.text.source import Source
 
 def read(source: Source) -> Parsed:
     """Read a file: by the fast reader where it takes the text, else by the grammar."""
+    fast = reader.read(source.text)
+    if fast is not None:
+        return _checked(source, *fast)
     from scaly_ir.dialects.expr import syntax  # Lark is loaded for unusual text and for messages only
 
     root, head, built, diagnostics = syntax.read(source)
