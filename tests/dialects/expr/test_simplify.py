@@ -10,13 +10,17 @@ from typing import Any, Final
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import scaly_ir as sc
 from scaly_ir.dialects.expr import ops
 from scaly_ir.dialects.expr import simplify as simplify_module
 from scaly_ir.dialects.expr.build import make
+from scaly_ir.dialects.expr.simplify import simplify_cse_many, simplify_many
 from scaly_ir.graph import Node, postorder
 from scaly_ir.prim import register_elementwise
+from tests.dialects.expr.graphs import graphs, values
 
 INF: Final = float("inf")
 NAN: Final = float("nan")
@@ -602,3 +606,24 @@ def test_a_long_chain() -> None:
     assert (len(postorder(e)), len(postorder(made))) == (60_003, 20_001)
     assert sc.cse(made) is made
     assert sc.simplify_cse(made) is made
+
+
+# --- any graph --------------------------------------------------------------------------------------------------------
+
+
+@given(es=graphs())
+def test_shape_dtype_and_validity_stay_and_a_second_run_changes_nothing(es: list[Any]) -> None:
+    for work in (simplify_many, sc.cse_many, simplify_cse_many):
+        made = work(es)
+        sc.verify_expr(made)
+        assert [(after.shape, after.dtype) for after in made] == [(before.shape, before.dtype) for before in es]
+        assert work(made) == made
+
+
+@given(es=graphs(), seed=st.integers(0, 2**32 - 1))
+def test_merging_changes_no_value(es: list[Any], seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    inputs = [node for node in postorder(*es) if node.op is ops.INPUT]
+    arrays = {node.attrs["name"]: values(rng, str(node.dtype), node.type.shape) for node in inputs}
+    for after, before in zip(sc.evaluate(sc.cse_many(es), arrays), sc.evaluate(es, arrays), strict=True):
+        np.testing.assert_array_equal(after, before)
