@@ -5,17 +5,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 import scaly_ir as sc
+from scaly_ir.dialects.expr import build, ops
 from scaly_ir.dialects.expr.evaluate import evaluate_function
 from scaly_ir.dialects.expr.functions import inputs_of, make_module
 from scaly_ir.graph import Node
 from scaly_ir.passes.expr.lowering.driver import lower
 from tests.passes.expr.lowering.lowered import results
+
+
+def loop_of(function: sc.Function, operands: Sequence[sc.Expr], **attrs: Any) -> sc.Expr:
+    """A result of a loop spelled out; without other windows, step `k` takes entry `k` and those behind it."""
+    plain: dict[str, Any] = {"cond": None, "n_carry": 0, "index": False, "reverse": False, "in_place": [], "output": 0}
+    count = len(function.inputs) - attrs.get("n_carry", 0) - attrs.get("index", False)
+    windows = {"starts": [0] * count, "strides": [1] * count}
+    return build.make(ops.LOOP, operands, {**plain, **windows, "callee": function.node, **attrs})
+
+
+def as_floats(name: str, inputs: Sequence[sc.Expr], results: Sequence[sc.Expr]) -> sc.Function:
+    """The function of some results of any dtype, which it converts."""
+    outputs = [sc.cast(each, "float64") for each in results]
+    return sc.Function.from_exprs(name, inputs, outputs, None, [f"out{number}" for number in range(len(outputs))])
 
 
 def module_of(function: sc.Function) -> Node:

@@ -5,17 +5,15 @@ from __future__ import annotations
 import re
 import time
 from textwrap import dedent
-from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 
 import scaly_ir as sc
-from scaly_ir.dialects.expr import build, ops
 from scaly_ir.dialects.expr.functions import make_module
 from scaly_ir.passes.expr.lowering.driver import lower
-from tests.passes.expr.lowering.functions import body_of, check_function, module_of
+from tests.passes.expr.lowering.functions import body_of, check_function, loop_of, module_of
 from tests.passes.expr.lowering.random_loops import Case, functions
 
 VALUES = {"x": np.arange(12.0) - 5.5}
@@ -118,21 +116,13 @@ def test_a_body_that_maps_itself_and_one_that_is_called_as_well() -> None:
     assert [proc.attrs["name"] for proc in check_function(f, VALUES).args] == ["three", "outer", "f"]
 
 
-def mapped(function: sc.Function, operands: list[Any], **attrs: Any) -> sc.Expr:
-    """A map spelled out."""
-    plain: dict[str, Any] = {"cond": None, "n_carry": 0, "index": False, "reverse": False, "in_place": [], "output": 0}
-    count = len(function.inputs) - attrs.get("index", False)
-    windows = {"starts": [0] * count, "strides": [1] * count}
-    return build.make(ops.LOOP, operands, {**plain, **windows, "callee": function.node, **attrs})
-
-
 @pytest.mark.parametrize("reverse", [False, True])
 def test_a_map_with_step_numbers(reverse: bool) -> None:
     a, k = sc.sym("a", ()), sc.sym("k", (), dtype="int64")
     body = sc.Function.from_exprs("body", [k, a], [a * sc.cast(k, "float64"), a + 1.0], None, ["r", "s"])
     x = sc.sym("x", 12)
     first, second = [
-        mapped(body, [x], length=5, index=True, reverse=reverse, output=number, starts=[2], strides=[2])
+        loop_of(body, [x], length=5, index=True, reverse=reverse, output=number, starts=[2], strides=[2])
         for number in (0, 1)
     ]
     module = check_function(sc.Function.from_exprs("f", [x], [first, second], None, ["u", "v"]), VALUES)
@@ -168,10 +158,10 @@ def test_a_map_of_empty_and_of_single_entries() -> None:
 
 def test_the_number_of_steps_of_a_map_is_known() -> None:
     x = sc.sym("x", 12)
-    count = mapped(terminal, [x], length=5, output=1)
+    count = loop_of(terminal, [x], length=5, output=1)
     module = check_function(sc.Function.from_exprs("f", [x], [sc.cast(count, "float64")], None, ["n"]), VALUES)
     assert "prog.call" not in sc.render(module)
-    both = [sc.cast(count, "float64"), mapped(terminal, [x], length=5)]
+    both = [sc.cast(count, "float64"), loop_of(terminal, [x], length=5)]
     check_function(sc.Function.from_exprs("f", [x], both, None, ["n", "y"]), VALUES)
 
 
@@ -179,7 +169,7 @@ def test_what_a_map_passes_is_float64() -> None:
     n = sc.sym("n", (), dtype="int64")
     inner = sc.Function.from_exprs("inner", [n], [n + 1], None, ["m"])
     x = sc.sym("x", 12)
-    node = sc.cast(mapped(inner, [sc.cast(x, "int64")], length=3), "float64")
+    node = sc.cast(loop_of(inner, [sc.cast(x, "int64")], length=3), "float64")
     with pytest.raises(sc.LoweringError, match="@inner: inputs and outputs are dense float64, got tensor<int64"):
         lower(make_module([sc.Function.from_exprs("f", [x], [node]).node]))
 
@@ -189,7 +179,7 @@ def test_a_million_stages_are_as_much_program_as_ten() -> None:
     started = time.perf_counter()
     for length in (10, 1_000_000):
         x = sc.sym("x", 2 * length)
-        nodes = [mapped(model, [x, x], length=length, strides=[2, 1], output=0)]
+        nodes = [loop_of(model, [x, x], length=length, strides=[2, 1], output=0)]
         function = sc.Function.from_exprs("f", [x], [nodes[0] * 2.0], None, ["y"])
         texts.append(re.sub(rf"\b({2 * length}|{length})\b|{2 * length}x", "N", sc.render(module_of(function))))
     assert texts[0] == texts[1]
