@@ -21,6 +21,7 @@ PASSES: Final[dict[str, str | type[Pass]]] = {
     "legalize": "scaly_ir.passes.legalize:Legalize",
     "lower": "scaly_ir.passes.expr.lowering.driver:Lower",
     "lower_intrinsics": "scaly_ir.passes.legalize:LowerIntrinsics",
+    "pack_workspace": "scaly_ir.passes.prog.pack_workspace:PackWorkspace",
     "print_stats": "scaly_ir.passes.expr.print_stats:PrintStats",
     "simplify": "scaly_ir.passes.expr.simplification:Simplify",
     "simplify_cse": "scaly_ir.passes.expr.simplification:SimplifyCse",

@@ -13,7 +13,7 @@ from typing import ClassVar, Final, Literal
 from scaly_ir.pass_manager import OptionError, Pass, Pipeline, load_pass
 from scaly_ir.passes import PASSES
 
-PROGRAM_PASSES: Final = ("fuse_elementwise",)
+PROGRAM_PASSES: Final = ("fuse_elementwise", "pack_workspace")
 """What `default` runs after `lower`: the rows of the specification's table whose passes exist, in its order."""
 
 
