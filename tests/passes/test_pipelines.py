@@ -34,7 +34,8 @@ def test_pipelines_run_wherever_passes_are_named() -> None:
     for lowered in (sc.run_passes(sc.parse(EXPR), "O0"), sc.run_passes(sc.parse(EXPR), "default")):
         assert [proc.attrs["name"] for proc in lowered.args] == ["f"]
     for argument in ("--pass=default", "--default"):
-        assert scaly_opt(argument, stdin=CHAIN) == (0, FUSED, "")
+        sized = FUSED.replace("{input_count=1}", "{input_count=1, sz_w=0, w_self=0}")
+        assert scaly_opt(argument, stdin=CHAIN) == (0, sized, "")
     assert scaly_opt("-O0", stdin=CHAIN) == (0, CHAIN, "")
 
 

@@ -54,7 +54,7 @@ def test_programs_mean_the_same_in_no_more_storage(spill: int, module: Node) -> 
 
 def _product(names: str) -> list[Node]:
     """Return the statements that fill and sum a temporary of 1,600 elements."""
-    big, total = names
+    big, total = tuple(names)
     whole, sum_ = build.buffer(big, (40, 40)), build.buffer(total, 1)
     at = build.var("i")
     add = build.apply("add", build.load(build.view(sum_, 0)), build.load(build.view(whole, at)))
