@@ -7,7 +7,7 @@ specification 1.8.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import TYPE_CHECKING, Any, Final
 
 from scaly_ir.dialects.expr import numpy_rules, ops
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 _VIEWS: Final = frozenset({ops.RESHAPE, ops.SLICE, ops.TRANSPOSE})
 """What selects entries of its operand, as a gather with a constant index does."""
 
+_NONE: Final = -1
+"""The number of the entry at a position that is outside."""
+
 
 def set_targets(proc: Procedure, function: Node, places: Sequence[int], outputs: Sequence[Node]) -> None:
     """Let carries be read from the buffers of their outputs, and all updates of them be written there.
@@ -37,8 +40,9 @@ def set_targets(proc: Procedure, function: Node, places: Sequence[int], outputs:
         for other in others:
             if other in reached:
                 raise proc.refuse(other, f"an output reads '{carry.attrs['name']}', which is updated in place")
+        links = {carry, *chain}
         for before, link in zip([carry, *chain], chain, strict=False):
-            _check_link(proc, link, before, reached, {carry, *chain})
+            _check_link(proc, link, before, reached, links)
         proc.values[carry] = outputs[place]
         proc.targets.update(dict.fromkeys(chain, outputs[place]))
 
@@ -66,45 +70,51 @@ def _chain(proc: Procedure, carry: Node, result: Node) -> list[Node]:
     return chain[::-1]
 
 
-def _check_link(proc: Procedure, link: Node, before: Node, reached: set[Node], links: set[Node]) -> None:
+def _check_link(proc: Procedure, link: Node, before: Node, reached: Set[Node], links: Set[Node]) -> None:
     """Check that the values of a scatter read nothing that is not there any more, or that it writes."""
-    import numpy
-
-    values = link.args[2]
-    entries: dict[Node, Array] = {before: numpy.arange(before.type.size).reshape(before.type.shape)}
-    read = numpy.zeros(before.type.size, bool)
+    base, idx, values = link.args
+    if values not in reached:
+        return
+    entries: dict[Node, Array] = {before: _numbered(before)}
+    read: list[Array] = []
     for node in toposort(values, gate=lambda node: node in reached and node is not before):
         if node in links:
             raise proc.refuse(link, "its values read what an earlier update in place has overwritten")
         _note_reads(node, entries, read)
-    _mark(read, entries.get(values))
-    if (read & _written(link)).any():
+    if values in entries:
+        read.append(entries[values])
+    written = numpy_rules.gather(_numbered(base), idx.attrs["value"].array, **_selection(link))
+    if _overlap(read, written):
         raise proc.refuse(link, "its values read entries that it writes, and it is to work in place")
 
 
-def _note_reads(node: Node, entries: dict[Node, Array], read: Array) -> None:
-    """Note which entries of the buffer an operation selects, or, if it does anything else with them, that it reads."""
-    if node.args[0] in entries and (node.op in _VIEWS or (node.op is ops.GATHER and node.args[1].op is ops.CONST)):
-        attrs = {key: value for key, value in node.attrs.items() if key != "lowering"}
-        if node.op is ops.GATHER:
-            attrs["fill"] = -1  # no entry at all
-        others = [operand.attrs["value"].array for operand in node.args[1:]]
-        entries[node] = node.op.get_attr("FNumpy")(entries[node.args[0]], *others, **attrs)
-    else:
-        for operand in node.args:
-            _mark(read, entries.get(operand))
-
-
-def _mark(read: Array, entries: Array | None) -> None:
-    if entries is not None:
-        read[entries[entries >= 0]] = True
-
-
-def _written(link: Node) -> Array:
-    """Return which entries a scatter writes."""
+def _numbered(node: Node) -> Array:
+    """Return the number of each entry of an array."""
     import numpy
 
-    base, idx, values = link.args
-    marks = numpy.zeros(base.type.shape, bool), idx.attrs["value"].array, numpy.ones(values.type.shape, bool)
-    marked = numpy_rules.scatter(*marks, axis=link.attrs["axis"], combine="set", mode=link.attrs["mode"])
-    return marked.reshape(-1)
+    return numpy.arange(node.type.size).reshape(node.type.shape)
+
+
+def _selection(node: Node) -> dict[str, Any]:
+    """Return the attributes with which a gather selects entries as a gather or scatter does; there is none outside."""
+    return {"axis": node.attrs["axis"], "mode": node.attrs["mode"], "fill": _NONE}
+
+
+def _note_reads(node: Node, entries: dict[Node, Array], read: list[Array]) -> None:
+    """Note which entries of the buffer an operation selects, or, if it does anything else with them, that it reads."""
+    selected = entries.get(node.args[0])
+    if selected is not None and node.op is ops.GATHER and node.args[1].op is ops.CONST:
+        entries[node] = numpy_rules.gather(selected, node.args[1].attrs["value"].array, **_selection(node))
+    elif selected is not None and node.op in _VIEWS:
+        attrs = {key: value for key, value in node.attrs.items() if key != "lowering"}
+        entries[node] = node.op.get_attr("FNumpy")(selected, **attrs)
+    else:
+        read.extend([entries[operand] for operand in node.args if operand in entries])
+
+
+def _overlap(read: Sequence[Array], written: Array) -> bool:
+    """Tell whether an entry is read and written."""
+    import numpy
+
+    found = numpy.isin(numpy.concatenate([entries.reshape(-1) for entries in read]), written[written != _NONE])
+    return bool(found.any())
