@@ -14,6 +14,7 @@ from scaly_ir.dialects.expr.typing import Misuse, Shape, tensor_types
 from scaly_ir.graph import Node
 from scaly_ir.op import Op
 from scaly_ir.tensors import TensorType
+from scaly_ir.text.locations import Part
 from scaly_ir.types import BOOL, INT64
 
 
@@ -63,7 +64,8 @@ def call_type(op: Op, args: Sequence[Node], attrs: Mapping[str, Any]) -> TensorT
         _check_formal("call-attrs", f"CALL of '{name}'", formal, given, position)
     results = outputs_of(callee)
     if type(output) is not int or not 0 <= output < len(results):
-        reason = f"CALL output {output} is out of range: '{name}' has {len(results)}"
+        plural = "s" if len(results) != 1 else ""
+        reason = f"CALL output {output} is out of range: '{name}' has {len(results)} output{plural}"
         raise Misuse("call-attrs", reason, part="output")
     result: TensorType = results[output].type
     return result.but(diff=result.diff and any([type_.diff for type_ in types]))
@@ -113,9 +115,9 @@ def loop_parts(args: Sequence[Node], attrs: Mapping[str, Any]) -> LoopParts:
         _refuse(f"has {len(args)} operands, expected {count + outers} or one more")
     if len(formals) != count + with_step + outers:
         expected = f"{count + with_step + outers}"
-        _refuse(f"body '{body.attrs['name']}' has {len(formals)} inputs, expected {expected}")
+        _refuse(f"body '{body.attrs['name']}' has {len(formals)} inputs, expected {expected}", part="callee")
     if len(results) < count:
-        _refuse(f"body '{body.attrs['name']}' has {len(results)} outputs for {count} carries")
+        _refuse(f"body '{body.attrs['name']}' has {len(results)} outputs for {count} carries", part="callee")
     operands = tuple(args)
     return LoopParts(
         operands[:count],
@@ -129,8 +131,8 @@ def loop_parts(args: Sequence[Node], attrs: Mapping[str, Any]) -> LoopParts:
     )
 
 
-def _refuse(reason: str, error: type[Exception] = ValueError) -> None:
-    raise Misuse("loop-attrs", f"LOOP {reason}", error)
+def _refuse(reason: str, error: type[Exception] = ValueError, *, part: Part = "") -> None:
+    raise Misuse("loop-attrs", f"LOOP {reason}", error, part=part)
 
 
 def loop_type(op: Op, args: Sequence[Node], attrs: Mapping[str, Any]) -> TensorType | None:
@@ -147,7 +149,7 @@ def loop_type(op: Op, args: Sequence[Node], attrs: Mapping[str, Any]) -> TensorT
     _check_outers(parts, attrs)
     _check_condition(parts, attrs)
     if parts.trip is not None and (parts.trip.type.dtype is not INT64 or parts.trip.type.shape != ()):
-        _refuse(f"trip has type {parts.trip.type}, expected an int64 scalar", TypeError)
+        _refuse(f"trip has type {parts.trip.type}, expected an int64 scalar", TypeError, part=len(args) - 1)
     result = _result_type(parts, attrs["output"], attrs["length"])
     return result.but(diff=result.diff and any([type_.diff for type_ in types]))
 
@@ -159,23 +161,23 @@ def _is_counts(value: Any) -> bool:
 def _check_attributes(attrs: Mapping[str, Any]) -> None:
     for key in ("n_carry", "length", "output"):
         if type(attrs.get(key)) is not int or attrs[key] < 0:
-            _refuse(f"{key} is {attrs.get(key)!r}, expected an integer of at least 0")
+            _refuse(f"{key} is {attrs.get(key)!r}, expected an integer of at least 0", part=key)
     for key in ("starts", "strides", "in_place"):
         if not _is_counts(attrs.get(key)):
-            _refuse(f"{key} are not integers of at least 0")
+            _refuse(f"{key} are not integers of at least 0", part=key)
     for key in ("index", "reverse"):
         if type(attrs.get(key)) is not bool:
             _refuse(f"{key} is {attrs.get(key)!r}, expected a bool")
     if len(attrs["starts"]) != len(attrs["strides"]):
-        _refuse(f"has {len(attrs['starts'])} starts and {len(attrs['strides'])} strides")
+        _refuse(f"has {len(attrs['starts'])} starts and {len(attrs['strides'])} strides", part="strides")
     places = list(attrs["in_place"])
     if places != sorted(set(places)) or any([place >= attrs["n_carry"] for place in places]):
-        _refuse(f"in_place {places} are not sorted, distinct positions of {attrs['n_carry']} carries")
+        _refuse(f"in_place {places} are not sorted, distinct positions of {attrs['n_carry']} carries", part="in_place")
     if attrs.get("cond") is not None:
         if attrs["reverse"]:
-            _refuse("has a condition and runs in reverse")
+            _refuse("has a condition and runs in reverse", part="reverse")
         if attrs["n_carry"] == 0:
-            _refuse("has a condition and no carry")
+            _refuse("has a condition and no carry", part="cond")
 
 
 def _check_carries(parts: LoopParts) -> None:
@@ -183,11 +185,13 @@ def _check_carries(parts: LoopParts) -> None:
         _refuse(
             f"step input '{parts.step.attrs['name']}' has type {parts.step.type}, expected an int64 scalar", TypeError
         )
-    for carry, init, following in zip(parts.carries, parts.inits, parts.next_carries, strict=True):
+    carried = zip(parts.carries, parts.inits, parts.next_carries, strict=True)
+    for position, (carry, init, following) in enumerate(carried):
         name, wanted = carry.attrs["name"], carry.type
-        for given, what in ((following.type, "becomes"), (init.type, "starts as")):
+        part: Part
+        for given, what, part in ((following.type, "becomes", "callee"), (init.type, "starts as", position)):
             if (given.shape, given.dtype, given.pattern) != (wanted.shape, wanted.dtype, wanted.pattern):
-                _refuse(f"carry '{name}' has type {wanted} and {what} {given}")
+                _refuse(f"carry '{name}' has type {wanted} and {what} {given}", part=part)
 
 
 def _check_outers(parts: LoopParts, attrs: Mapping[str, Any]) -> None:
@@ -196,13 +200,22 @@ def _check_outers(parts: LoopParts, attrs: Mapping[str, Any]) -> None:
         given: TensorType = outer.type
         name, size = formal.attrs["name"], formal.type.size
         if given.ndim != 1 or given.pattern is not None:
-            _refuse(f"operand for '{name}' has type {given}, expected one axis")
+            _refuse(f"operand for '{name}' has type {given}, expected one axis", part=len(parts.inits) + position)
         if formal.type.pattern is not None:
             _refuse(f"input '{name}' of the body is sparse, but takes a part of a dense operand")
-        _check_formal("loop-attrs", "LOOP", formal, given, len(parts.inits) + position, formal.type.shape)
+        _check_formal(
+            "loop-attrs",
+            f"LOOP of '{attrs['callee'].attrs['name']}'",
+            formal,
+            given,
+            len(parts.inits) + position,
+            formal.type.shape,
+        )
         last = start + (attrs["length"] - 1) * stride + size
         if attrs["length"] and last > given.shape[0]:
-            _refuse(f"window of '{name}' ends at {last}, past the {given.shape[0]} entries of its operand")
+            _refuse(
+                f"window of '{name}' ends at {last}, past the {given.shape[0]} entries of its operand", part="length"
+            )
 
 
 def _check_condition(parts: LoopParts, attrs: Mapping[str, Any]) -> None:
@@ -214,9 +227,9 @@ def _check_condition(parts: LoopParts, attrs: Mapping[str, Any]) -> None:
     wanted = [formal.type for formal in (*parts.carries, *shared)]
     if [(f.type.shape, f.type.dtype) for f in formals] != [(w.shape, w.dtype) for w in wanted]:
         listed = ", ".join(map(str, wanted))
-        _refuse(f"condition '{name}' does not take the carries and shared operands ({listed})")
+        _refuse(f"condition '{name}' does not take the carries and shared operands ({listed})", part="cond")
     if len(results) != 1 or results[0].type.dtype is not BOOL or results[0].type.size != 1:
-        _refuse(f"condition '{name}' does not give one bool")
+        _refuse(f"condition '{name}' does not give one bool", part="cond")
 
 
 def _result_type(parts: LoopParts, output: int, length: int) -> TensorType:
@@ -231,6 +244,6 @@ def _result_type(parts: LoopParts, output: int, length: int) -> TensorType:
         return TensorType((), INT64, diff=False)
     position = output - carries - stacked - 1
     if position >= carries:
-        _refuse(f"output {output} is out of range: there are {2 * carries + stacked + 1} results")
+        _refuse(f"output {output} is out of range: there are {2 * carries + stacked + 1} results", part="output")
     carry: TensorType = parts.next_carries[position].type
     return TensorType((length * carry.size,), carry.dtype, carry.diff)

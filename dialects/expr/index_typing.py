@@ -67,7 +67,9 @@ def gather_type(op: Op, args: Sequence[Node], attrs: Mapping[str, Any]) -> Tenso
     rule = "gather-indices"
     before, after = _positions(op, rule, data, args[1], attrs)
     if attrs["mode"] == "fill":
-        fill = attrs.get("fill")
+        if "fill" not in attrs:
+            raise Misuse(rule, "GATHER has no fill, which its mode 'fill' needs", TypeError)
+        fill = attrs["fill"]
         if not _is_entry(fill, data.dtype):
             raise Misuse(rule, f"GATHER fill {shown_value(fill)} is no {data.dtype}", TypeError, part="fill")
     elif "fill" in attrs:

@@ -151,13 +151,13 @@ CASES: Final[list[tuple[Any, list[str]]]] = [
     (
         node("neg", [SPARSE], TensorType((2, 2))),
         [
-            "sparsity-shape-matches: NEG result has pattern None, expected sparse<rows=[0, 1], cols=[0, 1]>",
+            "sparsity-shape-matches: NEG result is dense, expected sparse<rows=[0, 1], cols=[0, 1]>",
         ],
     ),
     (
         node("neg", [SPARSE], TensorType((2, 2), pattern=TOP)),
         [
-            "sparsity-shape-matches: NEG result has pattern sparse<rows=[0, 0], cols=[0, 1]>, "
+            "sparsity-shape-matches: NEG result is sparse<rows=[0, 0], cols=[0, 1]>, "
             "expected sparse<rows=[0, 1], cols=[0, 1]>",
         ],
     ),
@@ -298,7 +298,10 @@ CASES: Final[list[tuple[Any, list[str]]]] = [
         node("gather", [X, N], axis=None, mode="wrap"),
         ['gather-indices: GATHER mode "wrap" is unknown; expected "fill" or "promise_in_bounds"'],
     ),
-    (node("gather", [X, N], axis=None, mode="fill"), ["gather-indices: GATHER fill None is no float64"]),
+    (
+        node("gather", [X, N], axis=None, mode="fill"),
+        ["gather-indices: GATHER has no fill, which its mode 'fill' needs"],
+    ),
     (node("gather", [X, N], axis=None, mode="fill", fill=0), ["gather-indices: GATHER fill 0 is no float64"]),
     (
         node("gather", [F, N], F.type, axis=None, mode="fill", fill=0.1),
@@ -367,7 +370,7 @@ CASES: Final[list[tuple[Any, list[str]]]] = [
     (call(), ["call-attrs: CALL of 'twice' has 0 operands, expected 1"]),
     (call(M), ["call-attrs: CALL of 'twice': input 'x' has shape (3,), got (2, 3)"]),
     (call(N), ["call-attrs: CALL of 'twice': input 'x' has dtype float64, got int64"]),
-    (call(X, output=2), ["call-attrs: CALL output 2 is out of range: 'twice' has 2"]),
+    (call(X, output=2), ["call-attrs: CALL output 2 is out of range: 'twice' has 2 outputs"]),
     (call(X, output=1), ["call-attrs: CALL result has shape (3,), expected ()"]),
     (call(const(np.ones(3))), ["diff-flag: CALL result is marked diff, but carries no derivative"]),
     (
@@ -407,7 +410,7 @@ CASES: Final[list[tuple[Any, list[str]]]] = [
     ),
     (loop(X, OUTER), ["loop-attrs: LOOP carry 's' has type tensor<float64 diff> and starts as tensor<3xfloat64 diff>"]),
     (loop(S, M), ["loop-attrs: LOOP operand for 'x' has type tensor<2x3xfloat64 diff>, expected one axis"]),
-    (loop(S, N), ["loop-attrs: LOOP: input 'x' has dtype float64, got int64"]),
+    (loop(S, N), ["loop-attrs: LOOP of 'step': input 'x' has dtype float64, got int64"]),
     (loop(S, OUTER, S), ["loop-attrs: LOOP trip has type tensor<float64 diff>, expected an int64 scalar"]),
     (loop(cond=GO), []),
     (loop(cond=S), ["callee-resolved: LOOP cond is 'expr.input', not a function"]),
