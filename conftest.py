@@ -1,3 +1,18 @@
-"""Plugins that pytest accepts only from the root: `pytester` runs pytest in the tests of the golden-test plugin."""
+"""Plugins that pytest accepts only from the root, and what holds for all tests.
+
+`pytester` runs pytest in the tests of the golden-test plugin.
+"""
+
+import os
+import tempfile
+
+import pytest
 
 pytest_plugins = ["pytester"]
+
+_CACHE = tempfile.TemporaryDirectory(prefix="scaly-ir-tests-")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep what tests compile out of the cache of whoever runs them."""
+    os.environ["XDG_CACHE_HOME"] = _CACHE.name

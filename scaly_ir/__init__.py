@@ -38,8 +38,8 @@ _EXPORTS: Final[dict[str, str]] = {
         "dialects.prog.evaluate": "run",
         "effects": "CallEffectKind side_effect",
         "errors": (
-            "EvaluationError LegalizeError LoweringError ParseError PassError PipelineError PluginError ScalyError "
-            "TranslateError VerifyError"
+            "CompileError EvaluationError LegalizeError LoweringError NoCompilerError NotCompiledWarning ParseError "
+            "PassError PipelineError PluginError ScalyError TranslateError VerifyError"
         ),
         "graph": "Node",
         "graph.expression": "elementwise",
@@ -51,6 +51,7 @@ _EXPORTS: Final[dict[str, str]] = {
         "sparsity": "SparsityPattern",
         "targets": "target_attr",
         "tensors": "TensorType",
+        "tools.jit.functions": "compile render_c_header render_c_source",
         "types": "DType MemRefType MissingType StringType",
         "undo": "registry_scope",
     }.items()

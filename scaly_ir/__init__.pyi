@@ -79,9 +79,12 @@ from scaly_ir.dialects.expr.trees import group as group
 from scaly_ir.dialects.prog.evaluate import run as run
 from scaly_ir.effects import CallEffectKind as CallEffectKind
 from scaly_ir.effects import side_effect as side_effect
+from scaly_ir.errors import CompileError as CompileError
 from scaly_ir.errors import EvaluationError as EvaluationError
 from scaly_ir.errors import LegalizeError as LegalizeError
 from scaly_ir.errors import LoweringError as LoweringError
+from scaly_ir.errors import NoCompilerError as NoCompilerError
+from scaly_ir.errors import NotCompiledWarning as NotCompiledWarning
 from scaly_ir.errors import ParseError as ParseError
 from scaly_ir.errors import PassError as PassError
 from scaly_ir.errors import PipelineError as PipelineError
@@ -105,6 +108,9 @@ from scaly_ir.signature import AttrSpec as AttrSpec
 from scaly_ir.sparsity import SparsityPattern as SparsityPattern
 from scaly_ir.targets import target_attr as target_attr
 from scaly_ir.tensors import TensorType as TensorType
+from scaly_ir.tools.jit.functions import compile as compile
+from scaly_ir.tools.jit.functions import render_c_header as render_c_header
+from scaly_ir.tools.jit.functions import render_c_source as render_c_source
 from scaly_ir.types import DType as DType
 from scaly_ir.types import MemRefType as MemRefType
 from scaly_ir.types import MissingType as MissingType

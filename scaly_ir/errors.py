@@ -97,6 +97,18 @@ class EvaluationError(ScalyError, ValueError):
         self.loops = dict(loops or {})
 
 
+class CompileError(ScalyError, RuntimeError):
+    """Compiled code cannot be had, or could not do its work; the message has the first lines of what the compiler says."""
+
+
+class NoCompilerError(CompileError):
+    """There is no C compiler; the message says what to install."""
+
+
+class NotCompiledWarning(UserWarning):
+    """A function of numbers runs on the evaluator, as it cannot be compiled; shown once per process for each reason."""
+
+
 class PluginError(ScalyError, RuntimeError):
     """A plug-in cannot be loaded, or registers what exists already."""
 

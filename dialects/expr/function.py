@@ -7,6 +7,7 @@ Source: expression specification 3.3.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakValueDictionary
 
@@ -121,9 +122,14 @@ class Function:
     def __call__(self, *args: Any) -> Any:
         """Apply the function: to expressions symbolically, to numbers (or nothing) numerically.
 
+        A numerical call runs compiled code, which is made at the first one and kept on disk. Where there is no C
+        compiler, or the function has no form in C, the evaluator computes the same, and a `NotCompiledWarning` says so
+        once.
+
         Numbers are converted to the dtype of their input where NumPy's ``same_kind`` allows it. `ValueError` for a
         wrong shape or structure, `TypeError` for a dtype that does not fit and for numbers beside expressions,
-        `NotImplementedError` for a numerical call of a function with leaves that are not float64.
+        `NotImplementedError` for a numerical call of a function with leaves that are not float64, `CompileError` when
+        the compiler fails.
         """
         leaves = self._leaves(args)
         symbolic = [isinstance(leaf, Node) for leaf in leaves]
@@ -158,17 +164,33 @@ class Function:
         ]
         return rebuild(self.output_tree, calls)
 
+    def numbers(self, args: Sequence[Any]) -> list[Array]:
+        """Return the arguments of a numerical call as arrays of the types of the inputs; raises as `__call__` does.
+
+        An array that is of that type already is not copied.
+        """
+        leaves = self._leaves(args)
+        if any([isinstance(leaf, Node) for leaf in leaves]):
+            raise TypeError(f"{self.name}: expected numbers, got an expression")
+        return self._arrays(leaves)
+
     def _numeric(self, leaves: Sequence[Any]) -> Any:
+        values = self._arrays(leaves)
+        compute = import_module("scaly_ir.tools.jit.functions").compiled(self.node)
+        if compute is None:
+            from scaly_ir.dialects.expr.evaluate import evaluate_function
+            from scaly_ir.dialects.expr.simplify import simplify_function
+
+            return rebuild(self.output_tree, evaluate_function(simplify_function(self.node), values))
+        return rebuild(self.output_tree, compute(values))
+
+    def _arrays(self, leaves: Sequence[Any]) -> list[Array]:
         for leaf in (*self.inputs, *self.outputs):
             if leaf.type.dtype is not FLOAT64:
                 raise NotImplementedError(
                     f"{self.name}: numbers go through float64 leaves only, '{leaf}' is {leaf.type}"
                 )
-        from scaly_ir.dialects.expr.evaluate import evaluate_function
-        from scaly_ir.dialects.expr.simplify import simplify_function
-
-        values = [self._converted(formal, leaf) for formal, leaf in zip(self.inputs, leaves, strict=True)]
-        return rebuild(self.output_tree, evaluate_function(simplify_function(self.node), values))
+        return [self._converted(formal, leaf) for formal, leaf in zip(self.inputs, leaves, strict=True)]
 
     def _converted(self, formal: Expr, value: Any) -> Array:
         import numpy
@@ -179,7 +201,7 @@ class Function:
             raise TypeError(f"{self.name}: expected {dtype} for '{formal.name}', got {array.dtype}")
         if array.shape != formal.shape:
             raise ValueError(f"{self.name}: expected shape {formal.shape} for '{formal.name}', got {array.shape}")
-        return array.astype(dtype)
+        return array.astype(dtype, copy=False)
 
     # --- identity -----------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,153 @@
+"""Modules as compiled code: the call, the stack, names and what is refused."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scaly_ir as sc
+from scaly_ir.tools.jit.program import Program, Unit, compile_unit
+from scaly_ir.tools.jit.toolchain import find_toolchain
+
+pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+
+Array = np.ndarray[Any, Any]
+
+
+def compiled(text: str) -> Program:
+    module = sc.parse(text)
+    sc.verify(module)
+    return compile_unit(Unit.of(module), find_toolchain())
+
+
+DOUBLED = """\
+prog.proc @{name}(%x: memref<4xfloat64>, %y: memref<4xfloat64>) {{input_count=1}} {{
+  prog.for %i = 0 to 4 step 1 {{kind=global}} {{
+    prog.store prog.add(prog.load %x[%i], prog.load %x[%i]), %y[%i] : float64
+  }}
+}}
+"""
+
+
+def test_arrays_are_passed_as_they_are() -> None:
+    program = compiled(DOUBLED.format(name="f"))
+    x, y = np.arange(4.0), np.empty(4)
+    program.run([x], [y])
+    assert y.tolist() == [0.0, 2.0, 4.0, 6.0]
+
+
+@pytest.mark.parametrize("name", ["double", "exp", "y0", "main", "f.g-h"])
+def test_names_that_mean_something_in_c(name: str) -> None:
+    y = np.empty(4)
+    compiled(DOUBLED.format(name=name)).run([np.ones(4)], [y])
+    assert y.tolist() == [2.0] * 4
+
+
+def test_an_entry_is_not_renamed_to_what_there_is_already() -> None:
+    other = "prog.proc @exp_entry(%x: memref<4xfloat64>) {\n}\n"
+    assert Unit.of(sc.parse(other + DOUBLED.format(name="exp"))).interface.name == "exp_entry_"
+
+
+def test_parameters_that_are_read_and_written() -> None:
+    program = compiled(
+        "prog.proc @f(%x: memref<2xfloat64>) {\n"
+        "  prog.store prog.add(prog.load %x[0], prog.load %x[1]), %x[1] : float64\n"
+        "}\n"
+    )
+    x = np.array([1.0, 2.0])
+    program.run([], [x])
+    assert x.tolist() == [1.0, 3.0]
+
+
+WORKSPACE = """\
+prog.proc @f(%x: memref<1xfloat64>, %y: memref<1xfloat64>) {input_count=1, sz_w=1500, w_self=1500} {
+  %t = prog.buffer : memref<1000xfloat64, private> = prog.workspace offset 500
+  prog.store prog.load %x[0], %t[999] : float64
+  prog.store prog.load %t[999], %y[0] : float64
+}
+"""
+
+
+def test_the_workspace() -> None:
+    program = compiled(WORKSPACE)
+    assert program.interface.workspace == 1500
+    y = np.empty(1)
+    program.run([np.array([3.0])], [y])
+    assert y[0] == 3.0
+
+
+def _summed(size: int) -> str:
+    return (
+        f"prog.proc @f(%x: memref<1xfloat64>, %y: memref<1xfloat64>) {{input_count=1}} {{\n"
+        f"  %t = prog.buffer : memref<{size}xfloat64, private>\n"
+        f"  prog.for %i = 0 to {size} step 1 {{kind=global}} {{\n"
+        f"    prog.store prog.load %x[0], %t[%i] : float64\n"
+        f"  }}\n"
+        f"  prog.store 0, %y[0] : float64\n"
+        f"  prog.for %j = 0 to {size} step 1 {{kind=serial}} {{\n"
+        f"    prog.store prog.add(prog.load %y[0], prog.load %t[%j]), %y[0] : float64\n"
+        f"  }}\n"
+        f"}}\n"
+    )
+
+
+def test_large_temporaries_do_not_overflow_the_stack() -> None:
+    size = 3_000_000  # three times what the stack of a process holds
+    before = threading.stack_size()
+    y = np.empty(1)
+    compiled(_summed(size)).run([np.array([1.0])], [y])
+    assert y[0] == size
+    assert threading.stack_size() == before
+
+
+def test_temporaries_that_no_stack_holds_are_refused() -> None:
+    with pytest.raises(sc.LoweringError, match=r"@f: 1,600,000,000 bytes of temporary values are too many to compile"):
+        Unit.of(sc.parse(_summed(200_000_000)))
+
+
+def test_empty_arrays() -> None:
+    program = compiled("prog.proc @f(%x: memref<0xfloat64>, %y: memref<0xfloat64>) {input_count=1} {\n}\n")
+    program.run([np.empty(0)], [np.empty(0)])
+
+
+def test_an_entry_takes_float64_only() -> None:
+    with pytest.raises(sc.TranslateError, match="expected float64 \\[entry-leaves\\]"):
+        Unit.of(sc.parse("prog.proc @f(%x: memref<4xint64>) {\n}\n"))
+
+
+def test_a_status_becomes_an_error() -> None:
+    program = compiled(DOUBLED.format(name="f"))
+    program._nowhere = 0
+    with pytest.raises(sc.CompileError, match=r"^@f failed with SCALY_ERR_NULL_INPUT \(4\)$"):
+        program.run([np.empty(0)], [np.empty(4)])
+
+
+def test_where_nothing_can_be_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("SCALY_IR_CACHE_DIR", str(tmp_path / "file"))
+    y = np.empty(4)
+    program = compiled(DOUBLED.format(name="f"))
+    program.run([np.ones(4)], [y])
+    assert y.tolist() == [2.0] * 4
+    assert not program.library.exists()
+
+
+def test_calls_from_many_threads() -> None:
+    program = compiled(WORKSPACE)
+    results = [np.empty(1) for _ in range(16)]
+
+    def call(number: int) -> None:
+        for _ in range(100):
+            program.run([np.array([float(number)])], [results[number]])
+
+    threads = [threading.Thread(target=call, args=(number,)) for number in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [float(result[0]) for result in results] == [float(number) for number in range(16)]
