@@ -98,7 +98,7 @@ class EvaluationError(ScalyError, ValueError):
 
 
 class CompileError(ScalyError, RuntimeError):
-    """Compiled code cannot be had, or could not do its work; the message has the first lines of what the compiler says."""
+    """Compiled code cannot be had, or could not do its work; the message shows what the compiler said first."""
 
 
 class NoCompilerError(CompileError):
