@@ -6,9 +6,12 @@ import io
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from scaly_ir.tools.scaly_opt import main
+from scaly_ir.tools.entry import Main
+from scaly_ir.tools.scaly_opt import main as scaly_opt_main
+from scaly_ir.tools.scaly_translate import main as scaly_translate_main
 
 TEN_LINES: Final = """\
 prog.module {
@@ -93,6 +96,16 @@ class Terminal(io.TextIOWrapper):
 
 def scaly_opt(*argv: str, stdin: str | bytes = "", terminal: bool = False) -> Done:
     """Run scaly-opt in this process, on streams like those of a process or of a terminal."""
+    return run_tool(scaly_opt_main, argv, stdin, terminal)
+
+
+def scaly_translate(*argv: str, stdin: str | bytes = "", terminal: bool = False) -> Done:
+    """Run scaly-translate in the same way."""
+    return run_tool(scaly_translate_main, argv, stdin, terminal)
+
+
+def run_tool(main: Main, argv: Sequence[str], stdin: str | bytes = "", terminal: bool = False) -> Done:
+    """Run a tool in this process, on streams like those of a process or of a terminal."""
     kind = Terminal if terminal else io.TextIOWrapper
     data = stdin if isinstance(stdin, bytes) else stdin.encode()
     out, err = _Sink(), _Sink()

@@ -19,7 +19,7 @@ def dot_text(given: Input, options: object) -> str:
     numbers = {node: number for number, node in enumerate(nodes)}
     lines = ["digraph {\n", '  node [shape=box, fontname="monospace"];\n']
     for node, number in numbers.items():
-        shape = "" if node.args or node.op.get_attr("TStructural", False) else ", style=rounded"
+        shape = "" if node.args else ", style=rounded"
         lines.append(f'  n{number} [label="{_label(node)}"{shape}];\n')
     for node, number in numbers.items():
         several = len(node.args) > 1

@@ -29,15 +29,17 @@ _MOST_LOOPS: Final = 18
 _LANES: Final = 4
 """What a lane width is: results do not depend on it."""
 
-_HELPERS: Final = '''\
+_DIV: Final = '''\
 def _div(x, y):
     """Divide integers, rounding toward zero."""
     quotient = abs(int(x)) // abs(int(y))
     return np.array(quotient if (x < 0) == (y < 0) else -quotient).astype(x.dtype)[()]
 
 
+'''
+_MOD: Final = '''\
 def _mod(x, y):
-    """Return the remainder of _div, with the sign of x."""
+    """Return the remainder of a division that rounds toward zero: it has the sign of x."""
     rest = abs(int(x)) % abs(int(y))
     return type(x)(-rest if x < 0 else rest)
 
@@ -87,11 +89,14 @@ def python_text(given: Input, options: object) -> str:
         raise TranslateError("statements without a procedure have no Python form")
     procs = {proc.attrs["name"]: proc for proc in module.args}
     functions = _identifiers(procs, _TAKEN)
-    parts = ["import math\n\nimport numpy as np\n\n\n", _HELPERS]
+    parts = []
     for proc in module.args:
         parts += _Function(proc, procs, functions).lines()
         parts.append("\n\n")
-    return "".join(parts).rstrip("\n") + "\n"
+    text = "".join(parts).rstrip("\n") + "\n"
+    helpers = [helper for name, helper in (("_div(", _DIV), ("_mod(", _MOD)) if name in text]
+    library = "import math\n\n" if "math.erf(" in text else ""
+    return "".join([library, "import numpy as np\n\n\n", *helpers, text])
 
 
 def _identifiers(names: Iterable[str], taken: Iterable[str]) -> dict[str, str]:
@@ -128,13 +133,15 @@ class _Function:
         name = self._proc.attrs["name"]
         params = ", ".join([self._names[param.attrs["name"]] for param in params_of(self._proc)])
         size = self._sizes[name].whole
-        whole = f"np.empty({size})" if size else "None"
         self._lines = [
             '@np.errstate(all="ignore")\n',
             f"def {self._functions[name]}({params}{', ' if params else ''}w=None):\n",
             f"    # @{spell_name(name)}: flat arrays, read or written in place\n",
-            f"    w = {whole} if w is None else w\n",
         ]
+        if size:
+            self._lines.append(f"    w = np.empty({size}) if w is None else w\n")
+        elif not body_of(self._proc):
+            self._lines.append("    pass\n")
         pending: list[tuple[Iterator[Node], str]] = [(iter(body_of(self._proc)), "")]
         while pending:
             statements, advance = pending[-1]
@@ -164,14 +171,20 @@ class _Function:
             return "" if body_of(node) else f"{indent}    pass\n"
         inner = f"{indent}    "
         self._lines.append(f"{indent}{name} = {self._scalar(domain.args[0], indent)}\n")
-        self._lines.append(f"{indent}while True:\n")
-        self._lines.append(f"{inner}if not {name} < {self._scalar(domain.args[1], inner)}:\n{inner}    break\n")
+        before = len(self._lines)
+        stop = self._scalar(domain.args[1], inner)
+        computed = self._lines[before:]
+        if computed:  # before each trip
+            self._lines[before:] = [f"{indent}while True:\n", *computed, f"{inner}if not {name} < {stop}:\n"]
+            self._lines.append(f"{inner}    break\n")
+        else:
+            self._lines.append(f"{indent}while {name} < {stop}:\n")
         # The step is read after the body, and what it needs is computed there.
         before = len(self._lines)
         text = f"{inner}{name} = {name} + {self._scalar(domain.args[2], inner)}\n"
-        computed = "".join(self._lines[before:])
+        computed = self._lines[before:]
         del self._lines[before:]
-        return computed + text
+        return "".join([*computed, text])
 
     def _statement(self, node: Node, indent: str) -> None:
         op = node.op
@@ -192,7 +205,7 @@ class _Function:
         else:
             view, *values = node.args
             index = self._index(view, indent)
-            if len(values) > 1 and view.args[0].op is not ops.CONST_INT:
+            if len(values) > 1 and view.args[0].args:
                 index = self._bound(index, indent)  # it may read what is written first
             place = self._names[view.attrs["buffer"]]
             texts = [self._scalar(value, indent) for value in values]
