@@ -157,7 +157,7 @@ def lower_scatter(proc: Procedure, node: Node) -> None:
     zeros = is_zero(base)
     if not zeros:
         proc.value(base)
-    body, trips, kind = writes(proc, node, onto_zeros=zeros)
+    body, trips, kind = _writes(proc, node, onto_zeros=zeros)
     buffer = proc.result(node)
     if zeros:
         zero = build.const(base.attrs["value"].uniform, base.type.dtype)
@@ -167,7 +167,7 @@ def lower_scatter(proc: Procedure, node: Node) -> None:
     proc.emit(proc.loop("i", buffer, trips, lambda at: body(buffer, at), kind))
 
 
-class Writes(NamedTuple):
+class _Writes(NamedTuple):
     """The loop of a scatter: its statements for a buffer and a loop variable, its trips and its kind."""
 
     body: Callable[[Node, Node], list[Node]]
@@ -175,7 +175,7 @@ class Writes(NamedTuple):
     kind: str
 
 
-def writes(proc: Procedure, node: Node, *, onto_zeros: bool = False) -> Writes:
+def _writes(proc: Procedure, node: Node, *, onto_zeros: bool = False) -> _Writes:
     """Return what writes the values of a scatter into a buffer that holds the base; tables are declared here.
 
     A base of zeros makes a sum of one term a plain write.
@@ -186,7 +186,7 @@ def writes(proc: Procedure, node: Node, *, onto_zeros: bool = False) -> Writes:
     return _computed_writes(proc, node)
 
 
-def _known_writes(proc: Procedure, node: Node, onto_zeros: bool) -> Writes:
+def _known_writes(proc: Procedure, node: Node, onto_zeros: bool) -> _Writes:
     values, adds = node.args[2], node.attrs["combine"] == "add"
     written, taken, distinct = _known_pairs(node)
     target, source = indexed(proc, written), indexed(proc, taken)
@@ -197,7 +197,7 @@ def _known_writes(proc: Procedure, node: Node, onto_zeros: bool) -> Writes:
             value = build.apply("add", build.load(view), value)
         return [build.store(view, value)]
 
-    return Writes(body, written.size, "global" if distinct else "reduce")
+    return _Writes(body, written.size, "global" if distinct else "reduce")
 
 
 def _known_pairs(node: Node) -> tuple[Array, Array, bool]:
@@ -218,7 +218,7 @@ def _known_pairs(node: Node) -> tuple[Array, Array, bool]:
     return written[kept], taken[kept], True
 
 
-def _computed_writes(proc: Procedure, node: Node) -> Writes:
+def _computed_writes(proc: Procedure, node: Node) -> _Writes:
     """Write at a checked address: where the position is outside, what is there is written back.
 
     As the address is used for what is read and what is written, its parts are scalars.
@@ -250,7 +250,7 @@ def _computed_writes(proc: Procedure, node: Node) -> Writes:
         return [*scalars, build.store(view, value)]
 
     trips = values.type.size if address.lines.extent else 0
-    return Writes(body, trips, "reduce")
+    return _Writes(body, trips, "reduce")
 
 
 RULES: Final = {ops.GATHER: lower_gather, ops.SCATTER: lower_scatter}
