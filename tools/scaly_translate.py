@@ -40,7 +40,7 @@ Translate a .sir file to C and other forms; scaly-opt runs the passes first.
 
 HELP: Final = f"""{USAGE}
 Targets
-  --to=TARGET[{{opt=val ...}}]     translate to this; repeatable, then with -o for each
+  --to=TARGET[{{opt=val ...}}]     translate to this; repeatable, -o for each then
   --list-targets                 print the targets there are
   --describe=TARGET              print what a target is and its options
   --func=@NAME                   only this function, and what it calls

@@ -3,7 +3,8 @@
 `run` is all that others use. The modules, in the order in which one needs them: `faults.py` (what goes wrong and
 where), `memory.py` and `places.py` (storages, and windows of them), `scope.py` and `writer.py` (names and lines of
 compiled source), `scalars.py`, `expressions.py`, `loops.py` and `procedures.py` (what is compiled to what), `site.py`,
-`lanes.py` and `arrays.py` (loops that are evaluated at once), `arguments.py` and `machine.py` (which runs it all).
+`independence.py`, `lanes.py` and `arrays.py` (loops that are evaluated at once), `arguments.py` and `machine.py` (which
+runs it all).
 NumPy is loaded by the first run. Source: program specification 4.
 """
 

@@ -59,22 +59,13 @@ def _converted(label: str, array: Array, dtype: DType) -> Array:
     """Return numbers in another dtype, where nothing of them is lost."""
     with np.errstate(all="ignore"):
         converted = array.astype(str(dtype))
-        back = converted.astype(array.dtype)
-    lost = (back != array) & ((back == back) | (array == array))
-    # A float that no integer holds may come back as itself: the greatest integer rounds to a float that is too large.
-    if array.dtype.kind == "f" and dtype.is_int:
-        lost |= ~((array >= -(2.0 ** (dtype.bits - 1))) & (array < 2.0 ** (dtype.bits - 1)))
-    elif array.dtype.kind in "iu" and dtype.is_float:
-        lost |= _beyond(array, converted)
-    if lost.any():
-        raise _refused(f"{label} is {dtype}, which does not hold {array[lost].flat[0]}")
+    # Python compares numbers of different kinds by their exact values, NumPy does not.
+    for given, kept in zip(array.reshape(-1).tolist(), converted.reshape(-1).tolist(), strict=True):
+        if given != kept and given == given:
+            raise _refused(f"{label} is {dtype}, which does not hold {given}")
+        if given != given and kept == kept:
+            raise _refused(f"{label} is {dtype}, which does not hold nan")
     return converted
-
-
-def _beyond(array: Array, converted: Array) -> Array:
-    """Return where integers became floats too large for their type, so that coming back proves nothing."""
-    limit = 2.0 ** (8 * array.dtype.itemsize - (array.dtype.kind == "i"))
-    return np.asarray(converted >= limit)
 
 
 def output_array(place: Place, param: Node) -> Array:

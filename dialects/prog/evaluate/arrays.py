@@ -11,15 +11,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 
 from scaly_ir.dialects.prog import ops
 from scaly_ir.dialects.prog.affine import Affine, affine
+from scaly_ir.dialects.prog.evaluate.independence import Numbers, written_spans
 from scaly_ir.dialects.prog.evaluate.lanes import Retry, operation
 from scaly_ir.dialects.prog.evaluate.memory import Array, Place, Storage
-from scaly_ir.dialects.prog.evaluate.site import FEWEST_TRIPS, Access, Assign, Inner, Site, Step, Write
+from scaly_ir.dialects.prog.evaluate.site import FEWEST_TRIPS, Assign, Inner, Site, Step, Write
 from scaly_ir.graph import Node
 from scaly_ir.types import BOOL
 
@@ -77,7 +78,8 @@ class Runner:
     def _attempt(self, run: _Run, ranges: Sequence[range], trips: int) -> bool:
         site = self._site
         names = [domain.attrs["name"] for domain in site.chain]
-        written = _independent(site, run, dict(zip(names, ranges, strict=True)))
+        chain = dict(zip(names, ranges, strict=True))
+        written = written_spans(site, Numbers(run.places, run.integers, chain, run.span))
         if written is None:
             return False
         if trips // len(ranges[0]) > _MOST_TRIPS:
@@ -99,86 +101,6 @@ class Runner:
                 storage.defined[low : low + len(values)] = defined
             return False
         return True
-
-
-# --- independence -----------------------------------------------------------------------------------------------------
-
-
-class _Reach(NamedTuple):
-    """What the trips touch of one storage: how far each loop moves a place, and the extent of the first trip."""
-
-    strides: tuple[int, ...]
-    low: int
-    high: int
-
-
-def _independent(site: Site, run: _Run, chain: dict[str, range]) -> list[tuple[Storage, int, int]] | None:
-    """Return what is written, as spans of storages, or None when trips may touch what others write."""
-    storages = {
-        id(run.places[access.buffer].storage): run.places[access.buffer].storage
-        for access in site.accesses
-        if access.written
-    }
-    reaches: dict[int, _Reach] = {}
-    for access in site.accesses:
-        place = run.places[access.buffer]
-        if access.written and place.read_only:
-            return None
-        if id(place.storage) in storages:
-            found = _reach(access, place, run, chain)
-            known = reaches.get(id(place.storage), found)
-            if found is None or known is None or known.strides != found.strides:
-                return None
-            low, high = min(known.low, found.low), max(known.high, found.high)
-            reaches[id(place.storage)] = _Reach(found.strides, low, high)
-    spans = []
-    lengths = [len(values) for values in chain.values()]
-    for key, reach in reaches.items():
-        if not _apart(reach, lengths):
-            return None
-        moves = [stride * (length - 1) for stride, length in zip(reach.strides, lengths, strict=True)]
-        low = reach.low + sum([move for move in moves if move < 0])
-        high = reach.high + sum([move for move in moves if move > 0]) + 1
-        storage = storages[key]
-        spans.append((storage, max(low, 0), min(max(high, 0), len(storage.values))))
-    return spans
-
-
-def _reach(access: Access, place: Place, run: _Run, chain: dict[str, range]) -> _Reach | None:
-    if access.form is None:
-        return None
-    low = high = access.form.constant + place.offset
-    strides = dict.fromkeys(chain, 0)
-    for name, factor in access.form.coefficients.items():
-        values = chain.get(name)
-        if values is not None:
-            strides[name] = factor * values.step
-            ends = (factor * values.start,) * 2
-        elif name in access.loops:
-            span = run.span(access.loops[name])
-            if span is None:
-                return None
-            ends = (factor * span[0], factor * span[1])
-        else:
-            ends = (factor * run.integers[name],) * 2
-        low += min(ends)
-        high += max(ends)
-    return _Reach(tuple(strides.values()), low, high + access.length - 1)
-
-
-def _apart(reach: _Reach, lengths: Sequence[int]) -> bool:
-    """Tell whether the extents of any two trips have no element in common.
-
-    Two trips differ first in the loop with the widest stride; it must move a place further than all the others can
-    move it back.
-    """
-    covered = reach.high - reach.low
-    for stride, length in sorted([(abs(s), n) for s, n in zip(reach.strides, lengths, strict=True)]):
-        if length > 1:
-            if stride <= covered:
-                return False
-            covered += stride * (length - 1)
-    return True
 
 
 # --- evaluation -------------------------------------------------------------------------------------------------------

@@ -44,10 +44,11 @@ def unwritten(name: str, at: int) -> NoReturn:
 
 def outside(verb: str, name: str, at: int, size: int) -> NoReturn:
     """Stop at an index that the buffer does not have."""
-    raise Fault(f"{verb} of element {at} of {value_name(name)}, which has {_elements(size)}")
+    raise Fault(f"{verb} of element {at} of {value_name(name)}, which has {counted(size)}")
 
 
-def _elements(size: int) -> str:
+def counted(size: int) -> str:
+    """Return a number of elements in words."""
     return "1 element" if size == 1 else f"{size} elements"
 
 

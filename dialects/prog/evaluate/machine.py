@@ -17,6 +17,7 @@ from scaly_ir.dialects.prog.evaluate.faults import Fault, Piece, located
 from scaly_ir.dialects.prog.evaluate.memory import ELEMENTS, Array, Place, Storage, filled, poisoned
 from scaly_ir.dialects.prog.evaluate.places import Parameter
 from scaly_ir.dialects.prog.evaluate.procedures import Options, Procedure, compile_procedure
+from scaly_ir.dialects.prog.evaluate.scope import Misuse
 from scaly_ir.dialects.prog.evaluate.writer import Function
 from scaly_ir.dialects.prog.rules import NODE_RULES, REGISTERED_RULES
 from scaly_ir.dialects.prog.spec import SPEC
@@ -123,7 +124,10 @@ def _compiled(entry: Node, procs: Mapping[str, Node], options: Options, function
     for proc in order:
         name = proc.attrs["name"]
         if name in reached:
-            done[name] = compile_procedure(proc, done, options, functions)
+            try:
+                done[name] = compile_procedure(proc, done, options, functions)
+            except Misuse as misuse:  # of a parameter: those of statements wait until they are executed
+                raise _refused(f"{symbol_name(name)}: {misuse}") from None
     return done[entry.attrs["name"]]
 
 

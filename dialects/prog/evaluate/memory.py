@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from scaly_ir.dialects.prog.context import value_name
-from scaly_ir.dialects.prog.evaluate.faults import Fault
+from scaly_ir.dialects.prog.evaluate.faults import Fault, counted
 from scaly_ir.types import DTYPES, DType
 
 Array = np.ndarray[Any, Any]
@@ -67,8 +67,8 @@ class Place:
     def window(self, name: str, start: int, size: int, read_only: bool) -> Place:
         """Return a part of this window under another name."""
         if start < 0 or start + size > self.size:
-            needs = f"{value_name(name)} needs elements {start} to {start + size - 1} of {value_name(self.name)}"
-            raise Fault(f"{needs}, which has {self.size} elements")
+            needs = f"{value_name(name)} needs [{start}, {start + size}) of {value_name(self.name)}"
+            raise Fault(f"{needs}, which has {counted(self.size)}")
         return Place(name, self.storage, self.offset + start, size, self.dtype, self.read_only or read_only)
 
     def overlaps(self, other: Place) -> bool:

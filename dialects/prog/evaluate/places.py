@@ -31,8 +31,8 @@ def workspace(storage: Storage, first: int, name: str, offset: int, size: int) -
     """Return a window of the part of the workspace that begins at `first`."""
     start = first + offset
     if start < 0 or start + size > len(storage.values):
-        has = f"the run has a workspace of {len(storage.values)}"
-        raise Fault(f"{value_name(name)} needs elements {start} to {start + size - 1} of the workspace, but {has}")
+        has = f"a workspace of {len(storage.values)}"
+        raise Fault(f"{value_name(name)} needs [{start}, {start + size}) of the workspace, but the run has {has}")
     return Place(name, storage, start, size, FLOAT64, read_only=False)
 
 

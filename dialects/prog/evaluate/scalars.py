@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from ctypes import c_float
 from typing import Any, Final
 
 import numpy as np
@@ -20,13 +21,10 @@ from scaly_ir.numeric import floating, integer
 from scaly_ir.numeric.machine import Value, round_int, truncate, wrap
 from scaly_ir.types import BOOL, FLOAT32, FLOAT64, DType, int_range
 
-_SINGLE: Final[Any] = memoryview(np.zeros(1, np.float32))  # type: ignore[arg-type]
-
 
 def single(x: float) -> float:
     """Return `x` rounded to float32."""
-    _SINGLE[0] = x
-    return _SINGLE[0]  # type: ignore[no-any-return]
+    return c_float(x).value
 
 
 def single_of_int(x: int) -> float:
@@ -59,12 +57,19 @@ def whole(x: float, least: int, greatest: int, dtype: str, strict: bool) -> int:
     return least
 
 
+def power(x: float, y: float) -> float:
+    """Return `x` to the power of `y` as C has it.
+
+    Of scalars NumPy takes the square root where `y` is 0.5, and that of an infinity or a zero below zero is another.
+    """
+    return float(np.power(np.array((x,)), np.array((y,)))[0])
+
+
 # What NumPy has, under the names that NumPy has it by: a folded constant and an evaluated one must be the same, and
 # operators fold through NumPy.
 _LIBM: Final = {
     **{name: name for name in "sin cos tan sinh cosh tanh exp log".split()},
     **{f"a{name}": f"arc{name}" for name in "sin cos tan".split()},
-    "pow": "power",
     "atan2": "arctan2",
 }
 
@@ -78,7 +83,8 @@ FLOATING: Final[dict[str, str]] = {
     "sqrt": "root({0}) if {0} >= 0.0 else sqrt({0})",
     "erf": "erf({0})",
     **{name: f"float(np_{numpy}({{0}}))" for name, numpy in _LIBM.items()},
-    **{name: f"float(np_{_LIBM[name]}({{0}}, {{1}}))" for name in ("pow", "atan2")},
+    "atan2": "float(np_arctan2({0}, {1}))",
+    "pow": "power({0}, {1})",
     "floor": "floor({0})",
     "ceil": "ceil({0})",
     "minimum": "{0} if {0} < {1} else {1} if {1} < {0} else minimum({0}, {1})",
@@ -160,6 +166,7 @@ HELPERS: Final[dict[str, Any]] = {
     "maximum": floating.maximum,
     "minimum": floating.minimum,
     **{f"np_{name}": getattr(np, name) for name in _LIBM.values()},
+    "power": power,
     "quotient": integer.quotient,
     "remainder": integer.remainder,
     "root": math.sqrt,
@@ -211,5 +218,6 @@ def registered(node: Node) -> Callable[..., Value]:
 APPROXIMATED: Final[dict[str, Callable[..., float]]] = {
     **{name: getattr(np, numpy) for name, numpy in _LIBM.items()},
     "erf": math.erf,
+    "pow": power,
 }
 """The functions of the C library in float64, which no standard prescribes to the bit."""

@@ -79,6 +79,7 @@ class Scope:
         """Return what a variable stands for."""
         if name.startswith(ops.RESERVED_PREFIX):
             found = Variable(str(self._width), INT64, is_loop=True)
+            self._ranges[name] = Interval(self._width, self._width)
         elif name in self.variables:
             found = self.variables[name]
         else:
