@@ -81,6 +81,15 @@ if SEEDS.is_dir():
         assert not diagnostics
         assert root is sc.parse(listing.text)
 
+    def test_the_listing_of_tensor_operations_reads_alone_and_prints_back_as_shown() -> None:
+        lines = (SEEDS / "ir_reference.txt").read_text(encoding="utf-8").splitlines()
+        first = next(at for at, line in enumerate(lines) if line.startswith("expr.func @stages("))
+        text = "".join([f"{line}\n" for line in lines[first : lines.index("}", first) + 1]])
+        root = sc.parse(text, "ir_reference.txt")
+        sc.verify(root)
+        assert _unindented(sc.render(root)) == _unindented(text)
+        assert sc.parse(sc.render(root)) is root
+
     def test_a_bare_procedure_stays_bare() -> None:
         (bare,) = [listing for listing in LISTINGS if listing.text.startswith("prog.proc")]
         root = sc.parse(bare.text)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from scaly_ir.attributes import NO_ATTRS, Attrs, named
+from scaly_ir.dialect import dialect_names
 from scaly_ir.dialects.expr import ops
 from scaly_ir.dialects.expr.functions import make_function
 from scaly_ir.dialects.expr.language import LANGUAGE
@@ -59,7 +60,8 @@ class Return(NamedTuple):
 class Body:
     """A function, region or fragment (whose `op` is FUNC, REGION or RETURN) as read.
 
-    `damaged` tells that some of its text could not be read. `end` is where its closing brace stands.
+    `damaged` tells that some of its text could not be read, `declared` that its signature could be. `end` is where its
+    closing brace stands.
     """
 
     op: Op
@@ -71,6 +73,7 @@ class Body:
     lines: list[Operation | Return] = field(default_factory=list)
     end: At = (0, 0)
     damaged: bool = False
+    declared: bool = True
 
     def callees(self) -> list[tuple[str, At]]:
         """Return the functions that operations name, each with the place of its name; ``callee`` before ``cond``."""
@@ -125,7 +128,7 @@ class _Builder:
 
     def build(self) -> Built:
         body = self._body
-        if body.op is ops.FUNC:
+        if body.op is ops.FUNC and body.declared:
             self._check_distinct(body.params, "input")
             self._check_distinct(body.outputs, "output")
         returned: Return | None = None
@@ -143,7 +146,7 @@ class _Builder:
                 self._fail(f"expected 'expr.return' at the end of {_what(body)}", body.end, "return")
             return Built(None, body.at, self._nodes, self._places, ())
         found = [self._value(name, at) for name, at in returned.results]
-        if body.op is ops.FUNC:
+        if body.op is ops.FUNC and body.declared:
             self._check_results(returned, found)
         results = tuple([result for result in found if result is not None])
         root = self._root(results) if len(results) == len(found) else None
@@ -155,7 +158,7 @@ class _Builder:
             return intern_node(ops.RETURN, results, NO_ATTRS, None)
         if body.op is ops.REGION:
             return intern_node(ops.REGION, results, named("name", body.name), None)
-        if None in [param.type for param in body.params] or len(results) != len(body.outputs):
+        if not body.declared or None in [param.type for param in body.params] or len(results) != len(body.outputs):
             return None
         for param in body.params:
             if param.name not in self._formals:
@@ -197,7 +200,8 @@ class _Builder:
         if attrs is None or len(args) < len(operands):
             return None
         node = intern_node(op, args, attrs, line.type)
-        if op is ops.INPUT and self._body.op is ops.FUNC and not self._is_declared(node, line):
+        declares = self._body.op is ops.FUNC and self._body.declared
+        if op is ops.INPUT and declares and not self._is_declared(node, line):
             return None
         return node
 
@@ -232,7 +236,10 @@ class _Builder:
         try:
             op = Op.get(line.op)
         except AttributeError:
-            if line.op.startswith("expr."):
+            dialect = line.op.partition(".")[0]
+            if dialect != "expr" and dialect in dialect_names():  # it need not be loaded
+                message = f"operation '{line.op}' is not allowed in dialect 'expr'"
+            elif dialect == "expr":
                 message = unknown_scalar(LANGUAGE, line.op, applied=True)
             else:
                 message = f"unknown operation '{line.op}'{did_you_mean(line.op, Op.list_op_names())}"

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from scaly_ir.dialects.expr.node import ExprOp
-from scaly_ir.text.language import Language, Sentence
+from scaly_ir.text.language import ATTRIBUTE_VALUE, Language, Sentence
 from scaly_ir.types import DTYPES
 
 OPERATIONS: Final = tuple([f"expr.{operation}" for operation in ExprOp])
@@ -40,7 +40,11 @@ LANGUAGE: Final = Language(
             ("LBRACE", "{"),
         ],
     },
-    groups=[(_OPERATION, "an operation such as 'expr.add'"), (frozenset({"VALUE", "RETURN"}), "an operation")],
+    groups=[
+        (ATTRIBUTE_VALUE | {"SPLAT"}, "an attribute value"),
+        (_OPERATION, "an operation such as 'expr.add'"),
+        (frozenset({"VALUE", "RETURN"}), "an operation"),
+    ],
     sentences=[
         Sentence("ARROW", frozenset({"LBRACE", "LATTRS", "COLON"}), f"expected '->' before '{{found}}'; {_ARROWS}"),
         Sentence("VALUE", _OPERATION, "an operand is a name; give '{found}' a line and a name of its own", alone=True),

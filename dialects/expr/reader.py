@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from scaly_ir.attributes import NO_ATTRS, Attrs, named
+from scaly_ir.attributes import NO_ATTRS, Attrs, named, value_key
 from scaly_ir.dialects.expr import ops
 from scaly_ir.dialects.expr.functions import make_function
 from scaly_ir.dialects.expr.places import Range, Text
@@ -136,7 +136,8 @@ class Reader:
                     values[key] = self.functions.get(callee, callee)
                     if callee not in self.functions:
                         self._unresolved.add(callee)
-        attrs = Attrs(values) if values else NO_ATTRS
+        kept = {key: values[key] for key in sorted(values)}  # frozen as they were read
+        attrs = Attrs.trusted(kept, tuple([part for key in kept for part in (key, value_key(kept[key]))]))
         if not filled:  # what a number is depends on the dtype
             self._attrs[(op, text)] = attrs
         return attrs

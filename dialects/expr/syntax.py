@@ -27,9 +27,6 @@ from scaly_ir.text.spelling import LiteralError, read_name, read_string
 from scaly_ir.text.terminals import scan
 from scaly_ir.types import DType
 
-_STAND_IN = "%-"
-"""The output in the head that the driver puts in place of a wrong one."""
-
 
 class _Actions(AttributeActions):
     """What the rules of `expr` mean, besides those of attributes."""
@@ -72,24 +69,22 @@ class _Actions(AttributeActions):
     def func_open(self, parts: list[Any], at: Range) -> None:
         """Begin a function."""
         signature: dict[str, list[Param]] = {"param": [], "output": []}
-        stand_in = False
         for part in parts:
             if isinstance(part, Piece):
-                kind, token, param = part.value
-                stand_in = stand_in or token == _STAND_IN
-                signature[kind].append(param)
+                signature[part.value[0]].append(part.value[1])
         self._open(Body(ops.FUNC, self._read_name(parts[1]), place_of(parts[1]), at))
         self._body.params, self._body.outputs = signature["param"], signature["output"]
-        self._body.damaged = stand_in
+        # The head that the driver puts in place of a wrong one stands where that begins.
+        self._body.declared = signature["output"][0].name_at != place_of(parts[0])
 
-    def param(self, parts: list[Any], at: Range) -> tuple[str, str, Param]:
+    def param(self, parts: list[Any], at: Range) -> tuple[str, Param]:
         """Read an input of a signature."""
         param = Param(self._value(parts[0]), self._type(parts[1]), place_of(parts[0]), place_of(parts[1]))
-        return "param", str(parts[0]), param
+        return "param", param
 
-    def output(self, parts: list[Any], at: Range) -> tuple[str, str, Param]:
+    def output(self, parts: list[Any], at: Range) -> tuple[str, Param]:
         """Read an output of a signature."""
-        return ("output", *self.param(parts, at)[1:])
+        return "output", self.param(parts, at)[1]
 
     def region_open(self, parts: list[Any], at: Range) -> None:
         """Begin a region."""
@@ -171,11 +166,13 @@ class _Actions(AttributeActions):
     def finish(self, source: Source) -> tuple[Node | None, list[Built]]:
         """Build the root of what was read, after the driver has run."""
         if self._loose.lines or (not self.bodies and self.head is None):
-            self._loose.end = (len(source.text.rstrip()),) * 2
+            end = self._loose.lines[-1].at[1] if self._loose.lines else 0
+            self._loose.end = (end, end)
             self.bodies.append(self._loose)
         starts = [diagnostic.span.start for diagnostic in self.driver.diagnostics if diagnostic.span is not None]
         for body in self.bodies:
-            body.damaged = body.damaged or any([body.at[0] <= start <= body.end[1] for start in starts])
+            last = len(source.text) if body is self._loose else body.end[1]
+            body.damaged = any([body.at[0] <= start <= last for start in starts])
         lost: list[frozenset[str]] = []
 
         def lost_names() -> frozenset[str]:

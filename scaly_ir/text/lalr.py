@@ -396,6 +396,8 @@ class Driver:
                 continue
             before = values[position - 1] if position and isinstance(values[position - 1], Token) else None
             opener = (part.type, part.start_pos or 0, part.end_pos or 0)
+            if part.type == "LPAR" and before is not None and before.type == "ARROW":
+                return " while parsing outputs", opener
             if part.type == "LPAR" and before is not None:
                 head = getattr(values[position - 2], "type", "") if position > 1 else ""
                 symbol = before.type == "SYMBOL"
