@@ -26,13 +26,13 @@ class Carry(NamedTuple):
     size: int
     in_place: bool
 
-    def offset(self, t: Node) -> Node:
-        """Return where the slot that turn `t` reads begins."""
-        return build.index(0) if self.in_place else scaled(_parity(t), self.size)
+    def position(self, t: Node, at: Node) -> Node:
+        """Return where the entry `at` of what turn `t` reads is."""
+        return at if self.in_place else build.apply("add", scaled(_parity(t), self.size), at)
 
     def read(self, t: Node) -> Node:
         """Return what turn `t` reads, as an argument of a call."""
-        return self.store if self.in_place else build.view(self.store, self.offset(t))
+        return self.store if self.in_place else build.view(self.store, scaled(_parity(t), self.size))
 
     def write(self, t: Node) -> Node:
         """Return what turn `t` writes, as an argument of a call."""
@@ -114,9 +114,9 @@ def _entering(proc: Procedure, carry: Carry, trajectory: Stack, t: Node, k: Node
     """Return the loop that keeps a carry as it enters step `k`."""
 
     def body(at: Node) -> list[Node]:
-        source = at if carry.in_place else build.apply("add", carry.offset(t), at)
-        target = build.apply("add", scaled(k, carry.size), at)
-        return [build.store(build.view(trajectory.buffer, target), build.load(build.view(carry.store, source)))]
+        source = build.view(carry.store, carry.position(t, at))
+        target = build.view(trajectory.buffer, build.apply("add", scaled(k, carry.size), at))
+        return [build.store(target, build.load(source))]
 
     return proc.loop("c", trajectory.buffer, carry.size, body)
 

@@ -147,6 +147,15 @@ def test_a_function_that_is_not_defined() -> None:
     assert error.value.node is node
 
 
+def test_two_functions_that_have_one_name_in_c() -> None:
+    a = sc.sym("a", 2)
+    first, second = [sc.Function.from_exprs(name, [a], [a * n]) for name, n in (("g.h", 2.0), ("g_h", 3.0))]
+    f = sc.Function.from_exprs("f", [a], [first(a) + second(a)])
+    with pytest.raises(sc.LoweringError, match=r"two functions have one name in C: 'g\.h' and 'g_h'") as error:
+        lower(make_module([f.node]))
+    assert error.value.node is second.node
+
+
 def test_what_a_call_passes_is_float64() -> None:
     n = sc.sym("n", (), dtype="int64")
     inner = sc.Function.from_exprs("inner", [n], [n + 1], None, ["m"])

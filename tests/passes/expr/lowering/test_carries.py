@@ -11,7 +11,10 @@ import pytest
 from hypothesis import given
 
 import scaly_ir as sc
+from scaly_ir.dialects.expr.functions import make_module
+from scaly_ir.passes.expr.lowering.driver import lower
 from tests.passes.expr.lowering.functions import as_floats, body_of, check_function, loop_of, module_of
+from tests.passes.expr.lowering.lowered import any_leaves
 from tests.passes.expr.lowering.random_loops import Case, functions
 
 X, W, N = sc.sym("x", 3), sc.sym("w", 8), sc.sym("n", ())
@@ -200,6 +203,17 @@ def test_bodies_with_loops_maps_and_calls() -> None:
     body = sc.Function.from_exprs("body", [c, u], nexts, None, ["c", "y", "z", "m"])
     results = [loop_of(body, [X, W], n_carry=1, length=6, output=number) for number in range(6)]
     check(*results)
+
+
+def test_a_sparse_carry() -> None:
+    pattern = sc.SparsityPattern((2, 2), [0, 1], [0, 1])
+    type_ = sc.TensorType((2, 2), pattern=pattern)
+    c = sc.Expr(sc.ExprOp.INPUT, (), type_, name="c")
+    body = sc.Function.from_exprs("body", [c], [c], None, ["c"])
+    node = loop_of(body, [c], n_carry=1, length=3, output=2)
+    with any_leaves(), pytest.raises(sc.LoweringError, match=r"@f: 'expr\.loop'.*its body has a sparse value") as error:
+        lower(make_module([sc.Function.from_exprs("f", [c], [node]).node]))
+    assert error.value.node is node
 
 
 def test_the_frontend() -> None:

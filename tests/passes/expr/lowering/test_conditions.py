@@ -88,6 +88,7 @@ def test_a_condition_that_fails_at_once_later_or_never(limit: float) -> None:
     values = {"x": [0.5, -2.0, 3.0], "n": limit}
     check_function(as_floats("f", [X, N], loops(6)), values)
     check_function(as_floats("f", [X, N], loops(5, (1, 5))), values)
+    check_function(as_floats("f", [X, N], loops(5, (4,))), values)
     check_function(as_floats("f", [X, N], loops(6, (2,), (1, 1))), values)
 
 
@@ -104,6 +105,28 @@ def test_a_condition_and_a_number_of_steps(limit: float, trip: int) -> None:
     operands = [sc.const(np.int64(0)), X[:2], N.reshape((1,)), sc.cast(X[2], "int64")]
     results = [loop_of(body, operands, output=number, **attrs) for number in range(7)]
     check_function(as_floats("f", [X, N], results), {"x": [0.5, -2.0, trip], "n": limit})
+
+
+def test_a_condition_takes_what_stays_where_it_is() -> None:
+    c, u, v, w = [sc.sym(name, ()) for name in "cuvw"]
+    body = sc.Function.from_exprs("body", [c, u, v, w], [c + u * v - w], None, ["c"])
+    below = sc.Function.from_exprs("below", [c, u, w], [sc.less(c * u, w)], None, ["go"])
+    attrs = {"cond": below.node, "n_carry": 1, "length": 3, "starts": [1, 0, 2], "strides": [0, 1, 0]}
+    results = [loop_of(body, [N, X, X, X], output=number, **attrs) for number in range(3)]
+    for n in (-1.0, 1.25, 3.0):
+        check_function(as_floats("f", [X, N], results), {"x": [0.5, 2.0, 3.0], "n": n})
+
+
+def test_the_number_of_steps_as_an_output() -> None:
+    body, below = counting()
+    limit, most, c = sc.sym("limit", ()), sc.sym("most", (), dtype="int64"), sc.sym("c", (), dtype="int64")
+    attrs = {"cond": below.node, "n_carry": 2, "length": 4, "index": True, "strides": [0]}
+    operands = [sc.const(np.int64(0)), sc.const([1.0, 2.0]), limit.reshape((1,)), most]
+    count = loop_of(body, operands, output=4, **attrs)
+    outer = sc.Function.from_exprs("outer", [c, most, limit], [c + most, count], None, ["c", "count"])
+    attrs = {"n_carry": 1, "index": True, "length": 6, "strides": [0]}
+    results = [loop_of(outer, [sc.cast(N, "int64"), X], output=number, **attrs) for number in range(3)]
+    check_function(as_floats("f", [X, N], results), {"x": [2.5, 2.0, 3.0], "n": 1.0})
 
 
 def test_after_the_condition_has_failed_nothing_of_the_body_runs() -> None:
