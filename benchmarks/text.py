@@ -138,7 +138,7 @@ def table_mlir(count: int) -> str:
 def tensors(count: int) -> str:
     """Return one `expr` function of `count` sums of vectors, each of two earlier values."""
     vector = "tensor<8xfloat64 diff>"
-    lines = [f"    %0 = expr.input {{lowering=\"auto\", name=\"x\"}} : {vector}"]
+    lines = [f'    %0 = expr.input {{lowering="auto", name="x"}} : {vector}']
     lines += [f"    %{n} = expr.add(%{a}, %{b}) : {vector}" for n, a, b in _operands(count)]
     head = f"expr.module {{\n  expr.func @f(%x: {vector}) -> (%y: {vector}) {{\n"
     return head + "\n".join([*lines, f"    expr.return %{count - 1}", "  }", "}", ""])

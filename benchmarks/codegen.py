@@ -1,0 +1,231 @@
+"""How fast generated C is, beside NumPy and beside the C that CasADi generates for the same function.
+
+    python benchmarks/codegen.py                   installs CasADi into a folder of its own (--cache), once
+    python benchmarks/codegen.py --no-casadi       without it
+    python benchmarks/codegen.py --case=chain --case=dot --json
+
+Both C files are compiled by one compiler with the same flags (``-O3 -march=native -fno-math-errno``) and called in a
+loop of C, so that a call costs next to nothing. Each number is the least of several runs, in microseconds; results are
+compared with NumPy's first. This measures; it holds no limit and never fails because something is slow.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from peers import private_python
+
+import scaly_ir as sc
+
+FLAGS = ("-O3", "-march=native", "-fno-math-errno", "-shared", "-fPIC")
+RUNS, SECONDS = 5, 0.1
+
+HARNESS = """
+typedef int (*function)(const double**, double**, int*, double*, int);
+int repeat(function f, const double** arg, double** res, int* iw, double* w, long count) {
+  int status = 0;
+  for (long i = 0; i < count && !status; ++i) status = f(arg, res, iw, w, 0);
+  return status;
+}
+"""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One function: how to make it, and the same in NumPy."""
+
+    name: str
+    make: Callable[[], sc.Function]
+    numpy: Callable[..., Any]
+
+
+# --- the functions ---------------------------------------------------------------------------------------------------
+
+N = 100_000
+
+
+def _function(name: str, body: Callable[..., Any], **shapes: Any) -> sc.Function:
+    trees = [sc.arg(argument, shape) for argument, shape in shapes.items()]
+    made: sc.Function = sc.function(*trees, outputs=sc.arg("out"), name=name)(body)
+    return made
+
+
+def _chain() -> sc.Function:
+    return _function("chain", lambda x, y: (x.sin() + y) * y - 0.5 * x, x=N, y=N)
+
+
+def _stages() -> sc.Function:
+    def stage(z: sc.Expr, u: sc.Expr) -> sc.Expr:
+        step = [z[2], z[3], z[0].sin() * z[3] + u[0], z[2] * z[1] - u[0]]
+        return z + 0.1 * sc.stack(step)
+
+    one = _function("stage", stage, z=4, u=1)
+    return _function("stages", lambda zs, us: sc.vmap(one, 1000, [zs, us]), zs=4000, us=1000)
+
+
+def _stages_numpy(zs: Any, us: Any) -> Any:
+    z = zs.reshape(1000, 4)
+    step = np.stack([z[:, 2], z[:, 3], np.sin(z[:, 0]) * z[:, 3] + us, z[:, 2] * z[:, 1] - us], axis=1)
+    return (z + 0.1 * step).reshape(-1)
+
+
+def _product(size: int, name: str) -> Case:
+    shape = (size, size)
+    if name == "matmul":
+        return Case(
+            f"matmul{size}", lambda: _function(f"matmul{size}", lambda a, b: a @ b, A=shape, B=shape), np.matmul
+        )
+    return Case(f"matvec{size}", lambda: _function(f"matvec{size}", lambda a, v: a @ v, A=shape, v=size), np.matmul)
+
+
+CASES = (
+    Case("chain", _chain, lambda x, y: (np.sin(x) + y) * y - 0.5 * x),
+    Case(
+        "broadcast",
+        lambda: _function("broadcast", lambda row, table: row.sin() * table, row=1000, table=(100, 1000)),
+        lambda row, table: np.sin(row) * table,
+    ),
+    Case("sum", lambda: _function("sum", lambda x: x.sum(), x=N), np.sum),
+    Case("dot", lambda: _function("dot", sc.dot, x=N, y=N), np.dot),
+    _product(64, "matvec"),
+    _product(256, "matvec"),
+    _product(64, "matmul"),
+    _product(256, "matmul"),
+    Case("stages", _stages, _stages_numpy),
+)
+
+
+# --- measuring -------------------------------------------------------------------------------------------------------
+
+
+class Library:
+    """Compiled C with one function of the double-pointer interface."""
+
+    def __init__(self, source: Path, name: str, harness: ctypes.CDLL) -> None:
+        target = source.with_suffix(".so")
+        compiler = os.environ.get("CC", "cc")
+        subprocess.run([compiler, *FLAGS, str(source), "-o", str(target), "-lm"], check=True)
+        library = ctypes.CDLL(str(target))
+        self._function = getattr(library, name)
+        self._repeat = harness.repeat
+        sizes = [ctypes.c_int() for _ in range(4)]
+        if hasattr(library, f"{name}_work"):
+            getattr(library, f"{name}_work")(*[ctypes.byref(size) for size in sizes])
+        self._sizes = [size.value for size in sizes]
+
+    def prepare(self, inputs: Sequence[Any], output: Any, workspace: int) -> Callable[[int], None]:
+        """Return what calls the function a number of times."""
+        count = max(len(inputs), self._sizes[0])
+        arg = (ctypes.c_void_p * (count + 1))(*[array.ctypes.data for array in inputs])
+        res = (ctypes.c_void_p * (self._sizes[1] + 1))(output.ctypes.data)
+        iw = (ctypes.c_int * (self._sizes[2] + 1))()
+        w = (ctypes.c_double * (max(self._sizes[3], workspace) + 1))()
+
+        def call(times: int) -> None:
+            if self._repeat(self._function, arg, res, iw, w, ctypes.c_long(times)):
+                raise SystemExit("the generated function failed")
+
+        return call
+
+
+def least(call: Callable[[int], None]) -> float:
+    """Return the seconds that one call takes: the least of several runs."""
+    times = 1
+    while True:
+        start = time.perf_counter()
+        call(times)
+        spent = time.perf_counter() - start
+        if spent > SECONDS:
+            break
+        times = max(times * 2, int(times * SECONDS / max(spent, 1e-9)))
+    found = [spent / times]
+    for _ in range(RUNS - 1):
+        start = time.perf_counter()
+        call(times)
+        found.append((time.perf_counter() - start) / times)
+    return min(found)
+
+
+def _repeated(function: Callable[..., Any], inputs: Sequence[Any]) -> Callable[[int], None]:
+    def call(times: int) -> None:
+        for _ in range(times):
+            function(*inputs)
+
+    return call
+
+
+def _workspace(source: str, name: str) -> int:
+    line = next(line for line in source.splitlines() if line.startswith(f"#define {name}_SZ_W "))
+    return int(line.split()[2])
+
+
+def measure(case: Case, folder: Path, harness: ctypes.CDLL, casadi: Path | None) -> dict[str, float]:
+    """Return the seconds of one call for each of the three, after comparing what they compute."""
+    function = case.make()
+    random = np.random.default_rng(0)
+    inputs = [random.uniform(0.1, 1.0, shape) for shape in function.input_shapes]
+    expected = np.asarray(case.numpy(*inputs))
+    found = {"numpy": least(_repeated(case.numpy, inputs))}
+    text = sc.render_c_source(function)
+    source = folder / f"own_{case.name}.c"
+    source.write_text(text, encoding="utf-8")
+    for who, path in (("own", source), ("casadi", None if casadi is None else casadi / f"{case.name}.c")):
+        if path is not None:
+            output = np.zeros(expected.shape or (1,))
+            library = Library(path, case.name, harness)
+            call = library.prepare(inputs, output, _workspace(text, case.name))
+            call(1)
+            np.testing.assert_allclose(output.reshape(expected.shape), expected, rtol=1e-9, err_msg=who)
+            found[who] = least(call)
+    return found
+
+
+def main() -> None:
+    """Measure what the command line asks for and print one table."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--case", action="append", choices=[case.name for case in CASES], help="only this function")
+    parser.add_argument("--no-casadi", action="store_true", help="leave CasADi out")
+    parser.add_argument("--json", action="store_true", help="print seconds as JSON")
+    parser.add_argument("--cache", type=Path, default=Path(tempfile.gettempdir()) / "scaly-ir-peers", help="for CasADi")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        harness_source = folder / "harness.c"
+        harness_source.write_text(HARNESS, encoding="utf-8")
+        shared = folder / "harness.so"
+        subprocess.run([os.environ.get("CC", "cc"), *FLAGS, str(harness_source), "-o", str(shared)], check=True)
+        harness = ctypes.CDLL(str(shared))
+        casadi = None
+        if not options.no_casadi:
+            python, _ = private_python("casadi", options.cache)
+            casadi = folder / "casadi"
+            casadi.mkdir()
+            script = Path(__file__).with_name("casadi_functions.py").resolve()
+            subprocess.run([python, script], cwd=casadi, check=True, stdout=subprocess.DEVNULL)
+        wanted = [case for case in CASES if not options.case or case.name in options.case]
+        results = {case.name: measure(case, folder, harness, casadi) for case in wanted}
+    if options.json:
+        json.dump(results, sys.stdout, indent=2)
+        return
+    print(f"{'microseconds':<14}{'own':>12}{'CasADi':>12}{'NumPy':>12}{'CasADi/own':>12}{'NumPy/own':>12}")
+    for case, found in results.items():
+        cells = [found.get(who) for who in ("own", "casadi", "numpy")]
+        times = "".join([f"{1e6 * cell:>12.2f}" if cell is not None else f"{'-':>12}" for cell in cells])
+        ratios = "".join([f"{cell / found['own']:>12.2f}" if cell is not None else f"{'-':>12}" for cell in cells[1:]])
+        print(f"{case:<14}{times}{ratios}")
+
+
+if __name__ == "__main__":
+    main()
