@@ -70,7 +70,7 @@ def write_result(path: str, text: str, stdout: TextIO) -> Diagnostic | None:
     return None
 
 
-def write_atomically(path: str, text: str) -> Diagnostic | None:
+def write_atomically(path: str, text: str | bytes) -> Diagnostic | None:
     """Write a file through a temporary one beside it and a rename; return the error if that fails.
 
     What is no regular file (a device, a pipe) is written directly. A link stays one, and an existing file keeps its
@@ -96,7 +96,7 @@ def _mode(path: str) -> int | None:
         return None
 
 
-def _replace(target: str, mode: int | None, text: str) -> None:
+def _replace(target: str, mode: int | None, text: str | bytes) -> None:
     descriptor, temporary = _temporary_beside(target)
     try:
         _write_to(descriptor, text)
@@ -119,6 +119,6 @@ def _temporary_beside(target: str) -> tuple[int, str]:
     raise AssertionError
 
 
-def _write_to(descriptor: int, text: str) -> None:
+def _write_to(descriptor: int, text: str | bytes) -> None:
     with open(descriptor, "wb") as out:
-        out.write(text.encode("utf-8", "backslashreplace"))
+        out.write(text if isinstance(text, bytes) else text.encode("utf-8", "backslashreplace"))

@@ -16,6 +16,7 @@ Tool: TypeAlias = Callable[[Sequence[str], TextIO, TextIO, TextIO], int]
 
 TOOLS: Final = {
     "scaly-opt": "scaly_ir.tools.scaly_opt:main",
+    "scaly-run": "scaly_ir.tools.scaly_run:main",
     "scaly-translate": "scaly_ir.tools.scaly_translate:main",
 }
 """This project's tools: name -> `module:function`."""

@@ -163,8 +163,10 @@ def _on_own_stack(call: Callable[[], int], needed: int) -> int:
     return found[0]
 
 
-def compile_unit(unit: Unit, toolchain: Toolchain, *, cached: bool = True) -> Program:
-    """Compile and load, or only load what was compiled before.
+def compile_unit(
+    unit: Unit, toolchain: Toolchain, *, cached: bool = True, loaded: Callable[[Path], None] | None = None
+) -> Program:
+    """Compile and load, or only load what was compiled before; `loaded` sees the library while its folder exists.
 
     `CompileError` when the compiler fails or the library cannot be loaded. Where libraries cannot be kept, as in a home
     that is read-only, and without `cached`, it is compiled in a temporary folder.
@@ -172,7 +174,10 @@ def compile_unit(unit: Unit, toolchain: Toolchain, *, cached: bool = True) -> Pr
     key = key_of(unit.signature, unit.interface.name, unit.source, toolchain)
 
     def load(library: Path) -> Program:
-        return Program(library, unit)
+        program = Program(library, unit)
+        if loaded is not None:
+            loaded(library)
+        return program
 
     root = cache_root() if cached else None
     if root is not None:

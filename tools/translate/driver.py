@@ -50,7 +50,7 @@ class Translator(InputDriver[list[str]]):
             try:
                 texts.append(request.apply(given))
             except TranslateError as failure:
-                diagnostic = _located(failure, locations)
+                diagnostic = located(failure, locations)
                 if diagnostic not in refused:  # of source and header, one complaint is enough
                     refused.append(diagnostic)
                     self._reporter.refuse([diagnostic])
@@ -59,7 +59,7 @@ class Translator(InputDriver[list[str]]):
         return None if refused else texts
 
 
-def _located(failure: TranslateError, locations: Locations) -> Diagnostic:
+def located(failure: TranslateError, locations: Locations) -> Diagnostic:
     """Return what a translation refuses as a diagnostic, at the operation when it says which one."""
     place = getattr(failure, "place", None)
     hint = getattr(failure, "hint", "")

@@ -1,0 +1,212 @@
+"""scaly-run from the command line to the exit code, in this process: options, engines, files and failures."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from scaly_ir.tools import scaly_run as tool
+from tests.tools.run_cases import SCALE, needs_cc, same, scaly_run
+from tests.tools.running import environment
+
+pytestmark = pytest.mark.usefixtures("workspace")
+
+INPUTS = ("--in", "x=[1,2,3]", "--in", "k=2")
+RESULT = "y: tensor<3xfloat64>\n  [2.0, 4.0, 6.0]\n"
+
+
+# --- what is printed and nothing else ---------------------------------------------------------------------------------
+
+
+def test_help_fits_a_terminal_and_names_every_option() -> None:
+    done = scaly_run("--help")
+    assert (done.code, done.err) == (0, "")
+    assert len(done.out.splitlines()) <= 64
+    assert max([len(line) for line in done.out.splitlines()]) <= 80
+    for option in tool.OPTIONS:
+        assert re.search(rf"(?<![\w-])-{{1,2}}{option.names[0]}(?![\w-])", done.out), option.names[0]
+
+
+def test_version_and_usage() -> None:
+    assert re.fullmatch(r"scaly-run \d+\.\d+\.\d+\n", scaly_run("--version").out)
+    assert scaly_run(terminal=True) == (2, "", tool.USAGE)
+
+
+# --- input ------------------------------------------------------------------------------------------------------------
+
+
+def test_standard_input_and_files() -> None:
+    Path("f.sir").write_text(SCALE)
+    assert scaly_run(*INPUTS) == (0, RESULT, "")
+    assert scaly_run("-", "@scale", *INPUTS) == (0, RESULT, "")
+    assert scaly_run("f.sir", *INPUTS, stdin="") == (0, RESULT, "")
+    assert scaly_run("@scale", "f.sir", *INPUTS, stdin="") == (0, RESULT, "")
+
+
+@pytest.mark.parametrize(
+    ("argv", "text", "code", "message"),
+    [
+        (["missing.sir"], "", 1, "cannot read 'missing.sir': No such file or directory"),
+        ([], "expr.func @f(", 1, "<stdin>:1:14: error: "),
+        ([], "// nothing\n", 1, "scaly-run: error: the file defines no function to run"),
+        ([], "prog.store 1, %x[0] : float64\n", 1, "a function of 'expr' or a procedure of 'prog' is run, this file"),
+        (["@scal"], SCALE, 1, "there is no function @scal in the file; did you mean @scale?"),
+        (["a.sir", "b.sir"], "", 2, "scaly-run runs one file, found 'a.sir' and 'b.sir'"),
+        (["@"], SCALE, 2, "'@' expects the name of a function behind it"),
+        (["--rtol=-1"], SCALE, 2, "option '--rtol' expects a number of at least 0, got '-1'"),
+        (["--engine=d"], SCALE, 2, "option '--engine' expects 'ref' or 'c', got 'd'"),
+        (["--compare", "--engine=c"], SCALE, 2, "option '--compare' without a file runs both engines"),
+        (["--sanitize"], SCALE, 2, "option '--sanitize' needs '--engine=c' or '--compare'"),
+        (["--oops"], SCALE, 2, "unknown option '--oops'"),
+        (["--trace"], "prog.proc @f() {\n}\n", 1, "--trace watches functions of 'expr'; @f is a procedure"),
+    ],
+)
+def test_what_cannot_be_run(argv: list[str], text: str, code: int, message: str) -> None:
+    done = scaly_run(*argv, stdin=text)
+    assert (done.code, done.out) == (code, "")
+    assert message in done.err
+    assert "Traceback" not in done.err
+
+
+def test_a_verifier_error_comes_before_the_run() -> None:
+    done = scaly_run(stdin="prog.proc @f(%x: memref<1xfloat64>) {\n  prog.store 1, %x[1] : float64\n}\n")
+    assert done.code == 1
+    assert done.err.startswith("<stdin>:2:")
+
+
+# --- results ----------------------------------------------------------------------------------------------------------
+
+
+def test_results_in_files() -> None:
+    assert scaly_run(*INPUTS, "--out=y.npz", "--print=none") == (0, "", "")
+    with np.load("y.npz") as archive:
+        assert archive.files == ["y"]
+        assert archive["y"].tolist() == [2.0, 4.0, 6.0]
+    first = Path("y.npz").read_bytes()
+    scaly_run(*INPUTS, "--out=y.npz")
+    assert Path("y.npz").read_bytes() == first
+    assert scaly_run(*INPUTS, "--out=y.npy") == (0, RESULT, "")
+    assert np.load("y.npy").tolist() == [2.0, 4.0, 6.0]
+    assert sorted(os.listdir()) == ["y.npy", "y.npz"]
+
+
+def test_a_file_stays_as_it_was_when_something_is_wrong() -> None:
+    Path("y.npz").write_text("old")
+    assert scaly_run("--in", "x=1", "--out=y.npz").code == 1
+    assert scaly_run(*INPUTS, "--out=none/y.npz").code == 1
+    text = SCALE.replace("(%y: tensor<3xfloat64 diff>)", "(%y: tensor<3xfloat64 diff>, %z: tensor<3xfloat64 diff>)")
+    done = scaly_run(*INPUTS, "--out=y.npy", stdin=text.replace("return %2", "return %2, %2"))
+    assert (done.code, "'y.npy' holds one array, and there are 2 results" in done.err) == (1, True)
+    assert Path("y.npz").read_text() == "old"
+    assert os.listdir() == ["y.npz"]
+
+
+def test_digits_and_repeat() -> None:
+    done = scaly_run("--in=x=[1,2,3]", "--in=k=0.123456", "--digits=2", "--repeat=3")
+    assert done.out == "y: tensor<3xfloat64>\n  [0.12, 0.25, 0.37]\n"
+    assert re.fullmatch(r"scaly-run: @scale \(ref\), 3 calls: best [\d.]+ [mun]?s, mean [\d.]+ [mun]?s\n", done.err)
+
+
+# --- engines ----------------------------------------------------------------------------------------------------------
+
+
+@needs_cc
+def test_engines_agree() -> None:
+    assert scaly_run(*INPUTS, "--engine=c") == (0, RESULT, "")
+    assert scaly_run(*INPUTS, "--compare") == (0, "y: tensor<3xfloat64>: equal\n", "")
+    assert scaly_run(*INPUTS, "--compare", "--print=full").out == f"y: tensor<3xfloat64>: equal\n{RESULT}"
+
+
+def test_comparison_with_stored_results() -> None:
+    np.savez("near.npz", y=np.array([2.0, 4.0, np.nextafter(6.0, 7.0)]))
+    np.savez("far.npz", y=np.array([2.0, np.nan, 6.5]))
+    line = "y: tensor<3xfloat64>: within tolerance; largest difference: "
+    done = scaly_run(*INPUTS, "--compare=near.npz")
+    assert (done.code, done.err) == (0, "")
+    assert done.out == f"{line}absolute 8.88e-16 at [2], relative 1.48e-16 at [2], 1 ULP at [2]\n"
+    assert scaly_run(*INPUTS, "--compare=near.npz", "--rtol=0", "--atol=0").code == 1
+    done = scaly_run(*INPUTS, "--compare=far.npz", "--rtol=100")
+    assert done.code == 1
+    assert "beyond tolerance; largest difference: absolute inf at [1]" in done.out
+    assert "error: %y[1] is 4.0 by ref, and nan by far.npz" in done.err
+    np.savez("other.npz", z=np.zeros(3), y=np.zeros(2))
+    assert "expected tensor<3xfloat64>, got tensor<2xfloat64>" in scaly_run(*INPUTS, "--compare=other.npz").err
+    assert "cannot read 'none.npz'" in scaly_run(*INPUTS, "--compare=none.npz").err
+
+
+def test_nan_equals_nan_and_integers_are_exact() -> None:
+    np.savez("y.npz", y=np.array([np.nan, np.inf]))
+    assert scaly_run("--in", "x=[nan,inf]", "--compare=y.npz", stdin=same("tensor<2xfloat64>")).code == 0
+    np.savez("n.npz", y=np.array([1, 2**40]))
+    argv = ("--compare=n.npz", "--rtol=1")
+    assert scaly_run("--in", f"x=[1,{2**40}]", *argv, stdin=same("tensor<2xint64>")).code == 0
+    assert scaly_run("--in", f"x=[1,{2**40 + 1}]", *argv, stdin=same("tensor<2xint64>")).code == 1
+
+
+@needs_cc
+def test_what_has_no_compiled_form_is_located() -> None:
+    done = scaly_run("--in", "x=[1,2]", "--engine=c", stdin=same("tensor<2xint64>"))
+    assert (done.code, done.out) == (1, "")
+    assert "error: @same cannot be compiled: @same: inputs and outputs are dense float64" in done.err
+    text = "prog.proc @f(%n: memref<1xint64>) {\n}\n"
+    done = scaly_run("--in", "n=[1]", "--engine=c", stdin=text)
+    assert done.err.startswith("<stdin>:1:14: error: 'prog.proc': entry parameter %n has dtype int64")
+
+
+def test_without_a_compiler() -> None:
+    done = scaly_run(*INPUTS, "--engine=c", "--cc=no-such-compiler")
+    assert (done.code, done.out) == (1, "")
+    assert done.err.startswith("scaly-run: error: no C compiler: 'no-such-compiler', named by --cc, is not found; ")
+
+
+@needs_cc
+def test_kept_files_and_the_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("SCALY_IR_CACHE_DIR", str(tmp_path / "cache"))
+    assert scaly_run(*INPUTS, "--engine=c", "--no-cache", "--keep=kept").code == 0
+    assert sorted(os.listdir("kept"))[:2] == ["command.txt", "kernel.c"]
+    assert not Path("cache").exists()
+    assert scaly_run(*INPUTS, "--engine=c").code == 0
+    assert len(os.listdir("cache")) == 1
+    Path("file").write_text("")
+    done = scaly_run(*INPUTS, "--engine=c", "--keep=file")
+    assert (done.code, "cannot write to 'file': File exists" in done.err) == (1, True)
+
+
+OVERFLOW = """\
+prog.proc @f(%at: memref<1xfloat64>, %y: memref<4xfloat64>) {input_count=1} {
+  prog.for %i = 0 to 4 step 1 {kind=global} {
+    prog.store 1, %y[%i] : float64
+  }
+  prog.store 2, %y[prog.cast(prog.load %at[0], int64)] : float64
+}
+"""
+
+
+@needs_cc
+def test_the_compilers_checks() -> None:
+    done = scaly_run("--in", "at=[3]", "--engine=c", "--sanitize", stdin=OVERFLOW)
+    if "cannot find" in done.err or "unsupported" in done.err:
+        pytest.skip("the compiler has no libraries for its checks")
+    assert (done.code, done.out, done.err) == (0, "y: memref<4xfloat64>\n  [1.0, 1.0, 1.0, 2.0]\n", "")
+    done = scaly_run("--in", "at=[4]", "--engine=c", "--sanitize", stdin=OVERFLOW)
+    assert (done.code, done.out) == (1, "")
+    assert "error: a check of the compiled code failed: " in done.err
+    assert "heap-buffer-overflow" in done.err
+
+
+def test_questions_load_no_arrays() -> None:
+    script = (
+        "import sys\n"
+        "from scaly_ir.tools.scaly_run import main\n"
+        "main(['--help'], sys.stdin, sys.stdout, sys.stderr)\n"
+        "print(sorted({'numpy', 'ctypes', 'subprocess', 'rich', 'lark'} & set(sys.modules)))\n"
+    )
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", env=environment(), check=True)
+    assert done.stdout.splitlines()[-1] == "[]"

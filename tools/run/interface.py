@@ -1,0 +1,156 @@
+"""What a function in a file takes and gives, the same for functions of `expr` and procedures of `prog`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from scaly_ir.dialects.expr import ops as expr_ops
+from scaly_ir.dialects.expr.functions import body_of, inputs_of, outputs_of
+from scaly_ir.dialects.prog import ops as prog_ops
+from scaly_ir.dialects.prog.build import params_of
+from scaly_ir.errors import TranslateError
+from scaly_ir.graph import Node
+from scaly_ir.sparsity import SparsityPattern
+from scaly_ir.text.diagnostics import Diagnostic, did_you_mean, error
+from scaly_ir.text.locations import Locations, Place
+from scaly_ir.text.source import Span
+from scaly_ir.text.spelling import spell_name
+from scaly_ir.tools.c.usage import statements_in
+from scaly_ir.tools.translate.part import part_of
+from scaly_ir.types import DType
+
+
+class RunError(Exception):
+    """What is wrong with a function or with what it is given, as diagnostics."""
+
+    def __init__(self, *diagnostics: Diagnostic) -> None:
+        super().__init__(diagnostics[0].message)
+        self.diagnostics = diagnostics
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """An input or result: its name, its type in parts, and where it stands."""
+
+    name: str
+    dtype: DType
+    shape: tuple[int, ...]
+    kind: str
+    """The word its type begins with: ``tensor`` or ``memref``."""
+    span: Span | None = None
+    pattern: SparsityPattern | None = None
+
+    @property
+    def shown(self) -> str:
+        """The name as messages have it."""
+        return f"%{spell_name(self.name)}"
+
+    @property
+    def type(self) -> str:
+        """The type of its values."""
+        return type_text(self.kind, self.shape, self.dtype)
+
+
+def type_text(kind: str, shape: Sequence[int], dtype: object) -> str:
+    """Return the type of an array as a file writes it."""
+    return f"{kind}<{''.join([f'{extent}x' for extent in shape])}{dtype}>"
+
+
+@dataclass(frozen=True, slots=True)
+class Runnable:
+    """A function to run: its node in a module of its dialect, with its inputs and results in order."""
+
+    module: Node
+    node: Node
+    locations: Locations
+    inputs: tuple[Parameter, ...]
+    results: tuple[Parameter, ...]
+
+    @property
+    def is_expr(self) -> bool:
+        """Whether it is a function of `expr`."""
+        return self.node.op is expr_ops.FUNC
+
+    @property
+    def shown(self) -> str:
+        """The name as messages have it."""
+        return f"@{spell_name(self.node.attrs['name'])}"
+
+    def span_of(self, node: Node | None) -> Span | None:
+        """Return where an operation stands; None for what is not in the file, as what simplification made."""
+        number = -1 if self.module.attrs.get("bare") else 0
+        for function in self.module.args:
+            number += 1
+            if function is node:
+                return self.locations.span(Place(number, function, function, "name"))
+            statements = list(statements_in(function)) if not self.is_expr else body_of(function)
+            if node in statements:
+                found = statements.index(node)
+                return self.locations.span(Place(number + 1 + found, node, node))
+            number += len(statements)
+        return None
+
+
+def find_function(root: Node, locations: Locations, name: str) -> Runnable:
+    """Return the function called `name` of a verified file, or the last one for an empty name; `RunError` else."""
+    if not root.op.get_attr("TModule", False) or root.op.dialect not in ("expr", "prog"):
+        what = "a function of 'expr' or a procedure of 'prog' is run, this file holds"
+        holds = "a fragment" if root.op.dialect in ("expr", "prog") else f"dialect '{root.op.dialect}'"
+        raise RunError(error(f"{what} {holds}", code="run"))
+    if not root.args:
+        raise RunError(error("the file defines no function to run", code="run"))
+    chosen = name or str(root.args[-1].attrs["name"])
+    named = [function for function in root.args if function.attrs["name"] == chosen]
+    if not named:
+        known = [f"@{spell_name(function.attrs['name'])}" for function in root.args]
+        hint = did_you_mean(f"@{chosen}", known, quote="") or f"; it has {', '.join(known)}"
+        raise RunError(error(f"there is no function @{spell_name(chosen)} in the file{hint}", code="run"))
+    if root.op is expr_ops.MODULE:
+        return _function(root, named[0], locations)
+    try:
+        part, places = part_of(root, locations, chosen)
+    except TranslateError as failure:
+        raise RunError(error(str(failure), code="run")) from failure
+    return _procedure(part, named[0], places)
+
+
+def _head(module: Node, function: Node) -> int:
+    """Return the number of the head of a function."""
+    number = -1 if module.attrs.get("bare") else 0
+    for known in module.args:
+        number += 1
+        if known is function:
+            return number
+        number += sum([1 for _ in statements_in(known)]) if known.op is prog_ops.PROC else len(body_of(known))
+    raise AssertionError
+
+
+def _function(module: Node, function: Node, locations: Locations) -> Runnable:
+    number = _head(module, function)
+
+    def parameter(name: str, node: Node, part: Node, at: str | int) -> Parameter:
+        span = locations.span(Place(number, function, part, at))
+        return Parameter(name, node.type.dtype, node.type.shape, "tensor", span, node.type.pattern)
+
+    inputs = [parameter(str(node.attrs["name"]), node, node, "") for node in inputs_of(function)]
+    pairs = zip(function.attrs["output_names"], outputs_of(function), strict=True)
+    results = [parameter(name, node, function, at) for at, (name, node) in enumerate(pairs)]
+    return Runnable(module, function, locations, tuple(inputs), tuple(results))
+
+
+def _procedure(module: Node, procedure: Node, locations: Locations) -> Runnable:
+    number = _head(module, procedure)
+    params = [
+        Parameter(
+            node.attrs["name"],
+            node.type,
+            tuple(node.attrs["shape"]),
+            "memref",
+            locations.span(Place(number, procedure, procedure, at)),
+        )
+        for at, node in enumerate(params_of(procedure))
+    ]
+    count = procedure.attrs.get("input_count")
+    inputs, results = (params, params) if count is None else (params[:count], params[count:])
+    return Runnable(module, procedure, locations, tuple(inputs), tuple(results))
