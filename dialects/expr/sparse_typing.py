@@ -20,11 +20,22 @@ Pattern = SparsityPattern | None
 
 
 def elementwise_rule(op: Op, dense: Rule) -> Rule:
-    """Return the rule for an elementwise operator: the dense one, and what pattern the result has."""
+    """Return the rule for an elementwise operator: the dense one, and what pattern the result has.
+
+    The type follows from those of the operands alone, so each combination is looked at once.
+    """
     name = str(op.get_attr("TScalarOp", op.name)).rpartition(".")[2]
+    stating = op.get_attr("TScalarTyping") == "cast"
+    known: dict[tuple[Any, ...], TensorType | None] = {}
 
     def rule(op: Op, args: Sequence[Node], attrs: Mapping[str, Any], stated: Any) -> TensorType | None:
-        type_ = dense(op, args, attrs, stated)
+        key = (stated if stating else None, *[operand.type for operand in args])
+        found = known.get(key)
+        if found is None:
+            found = known[key] = with_pattern(dense(op, args, attrs, stated), args)
+        return found
+
+    def with_pattern(type_: TensorType | None, args: Sequence[Node]) -> TensorType | None:
         patterns = [operand.type.pattern for operand in args]
         if type_ is None or patterns.count(None) == len(patterns):
             return type_
