@@ -33,7 +33,7 @@ TERMINALS: Final[dict[str, str]] = {
     "MEMREF": rf"memref<(?:[0-9]+x)*{_IDENTIFIER}(?:,[ \t]*{_IDENTIFIER})?>",
     "TENSOR": rf"tensor<{_ANGLED}(?:<{_ANGLED}>{_ANGLED})?>",
     "SPARSE": rf"sparse<{_ANGLED}>",
-    "PATTERN": r"#sp[0-9]+(?=[ \t\n]*=)",
+    "PATTERN": r"#sp[0-9]+(?=(?:[ \t\n]|//[^\n]*\n)*=)",
     "WORD": _IDENTIFIER,
     "SYMBOL": rf"@{_NAME}",
     "STRING": _STRING,

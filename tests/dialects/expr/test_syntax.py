@@ -130,6 +130,11 @@ def test_registered_operators_are_read_and_printed(registry: None) -> None:
     assert sc.render(root) == text
 
 
+def test_a_comment_may_stand_anywhere_between_tokens() -> None:
+    text = "expr.module{#sp0// = 1\n\t// two\n = sparse<rows=[0],cols=[0]>}"
+    assert sc.render(sc.parse(text)) == "expr.module {\n}\n"
+
+
 def test_numbers_are_read_in_the_dtype_of_their_type() -> None:
     number = "1.000000059604644775390626"
     text = f"%0 = expr.const {{value={number}}} : tensor<TYPE>\nexpr.return %0\n"
