@@ -12,12 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 from weakref import WeakKeyDictionary
 
-from scaly_ir.api import run_passes
+from scaly_ir.api import verify
 from scaly_ir.dialects.expr.function import Function
 from scaly_ir.dialects.expr.functions import make_module, outputs_of
 from scaly_ir.dialects.expr.trees import rebuild
 from scaly_ir.errors import LoweringError, NoCompilerError, NotCompiledWarning, TranslateError
 from scaly_ir.graph import Node
+from scaly_ir.pass_manager import build_pipeline, run_pipeline
+from scaly_ir.passes import PASSES
 from scaly_ir.tools.c import COptions, render_header, render_source
 from scaly_ir.tools.jit.program import Program, Unit, compile_unit
 from scaly_ir.tools.jit.toolchain import find_toolchain
@@ -92,8 +94,10 @@ def _checked(fn: Any) -> Function:
 
 def lowered(function: Node, *, lanes: int | str = 1, reciprocal: bool = False) -> Node:
     """Return the program of a function's node, ready for translation."""
-    options = f"lanes={lanes} reciprocal={str(reciprocal).lower()}"
-    return run_passes(make_module([function]), f"default{{{options}}},lower_intrinsics{{target=c}}")
+    pipeline = f"default{{lanes={lanes} reciprocal={str(reciprocal).lower()}}},lower_intrinsics{{target=c}}"
+    module = run_pipeline(make_module([function]), build_pipeline(pipeline, PASSES))
+    verify(module)  # once: the function was verified when it was made, and the user waits
+    return module
 
 
 def run(program: Program, function: Node, values: Sequence[Array]) -> list[Array]:
