@@ -50,12 +50,16 @@ def body_of(function: sc.Function) -> str:
 def check_function(function: sc.Function, values: Mapping[str, Any]) -> Node:
     """Lower a function, compare what the program computes, by bits, with what the function does, and return the module.
 
-    Every NaN is as good as another.
+    Both interpreters of programs run it, one of them with independent trips in a random order. Every NaN is as good as
+    another.
     """
     module = module_of(function)
     arrays = {name: np.asarray(value, float) for name, value in values.items()}
-    for number, (got, wanted) in enumerate(zip(results(module, arrays), expected(function, arrays), strict=True)):
-        assert bits(got) == bits(wanted), f"output {number}: {got}, not {wanted.reshape(-1)}\n{sc.render(module)}"
+    shuffled = sc.run(module, {name: array.reshape(-1) for name, array in arrays.items()}, shuffle=1)
+    found = (results(module, arrays), shuffled.values(), expected(function, arrays))
+    for number, (one, other, wanted) in enumerate(zip(*found, strict=True)):
+        for got in (one, other):
+            assert bits(got) == bits(wanted), f"output {number}: {got}, not {wanted.reshape(-1)}\n{sc.render(module)}"
     return module
 
 

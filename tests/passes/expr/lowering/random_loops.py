@@ -161,12 +161,13 @@ def loop(
 
 @st.composite
 def functions(draw: Draw, /, **how: Any) -> Case:
-    """A function of one loop: with carries of random types unless `how` says otherwise."""
+    """A function of one loop: with carries of random types, ending early or not, unless `how` says otherwise."""
     x, y = sc.sym("x", (6,)), sc.sym("y", ())
     maker = Maker(draw, [x, y], depth=0)
     if "carries" not in how:
         kinds = [(dtype, shape) for dtype in KINDS for shape in SHAPES]
         how["carries"] = draw(st.lists(st.sampled_from(kinds), min_size=1, max_size=3))
+        how["trip"] = draw(st.booleans())
     results = loop(draw, maker, "body", depth=1, **how)
     outputs = [sc.cast(each, "float64") for each in results]
     if draw(st.booleans()):

@@ -7,14 +7,12 @@ from textwrap import dedent
 
 import numpy as np
 import pytest
-from hypothesis import given
 
 import scaly_ir as sc
 from scaly_ir.dialects.expr.functions import make_function, make_module
 from scaly_ir.passes.expr.lowering.driver import lower
 from scaly_ir.tensors import TensorType
 from tests.passes.expr.lowering.functions import body_of, check_function, module_of
-from tests.passes.expr.lowering.random_loops import Case, functions
 
 VALUES = {"x": np.arange(8.0) - 2.5}
 
@@ -166,8 +164,3 @@ def test_what_a_call_passes_is_float64() -> None:
 
     with pytest.raises(sc.LoweringError, match="@inner: inputs and outputs are dense float64, got tensor<int64"):
         lower(make_module([f.node]))
-
-
-@given(functions(carries=[]))
-def test_random_functions_with_calls(case: Case) -> None:
-    check_function(*case)

@@ -240,11 +240,6 @@ def test_random_loops(case: Case) -> None:
     check_function(*case)
 
 
-@given(functions(trip=True))
-def test_random_loops_that_may_end_early(case: Case) -> None:
-    check_function(*case)
-
-
 @given(functions(trip=True, carries=[]))
 def test_random_loops_without_carries_that_may_end_early(case: Case) -> None:
     check_function(*case)

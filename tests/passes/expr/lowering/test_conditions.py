@@ -179,8 +179,3 @@ def test_a_condition_that_is_not_defined() -> None:
 @given(functions(conditional=True))
 def test_random_loops_with_a_condition(case: Case) -> None:
     check_function(*case)
-
-
-@given(functions(conditional=True, trip=True))
-def test_random_loops_with_a_condition_and_a_number_of_steps(case: Case) -> None:
-    check_function(*case)
