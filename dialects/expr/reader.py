@@ -91,6 +91,8 @@ class Reader:
             op = ops_.get(mnemonic) or self._op(mnemonic)
             if operands is None:
                 node = self._source(op, attrs, type_)
+            elif op is ops.INPUT:
+                raise Unusual
             else:
                 args = tuple([names[operand] for operand in operands.split(", ")])
                 if attrs is None:

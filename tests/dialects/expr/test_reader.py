@@ -138,6 +138,10 @@ _FRAMES = (
         f"{source}%1 = expr.gather(%0, %0) {{fill=??}} : tensor<{dtype}>\nexpr.return %1"
         for dtype, source in _SOURCES.items()
     ],
+    *(
+        _HEAD + _BODY.replace("expr.input", "??"),
+        _HEAD + _BODY.replace("expr.return", "%1 = ??(%0) : tensor<bool>\nexpr.return"),
+    ),
     *("expr.module ??", "expr.module {\n??\n}", "expr.region ?? {\n}"),
     *(_HEAD.replace("@f", "??") + _BODY, _HEAD.replace("%x: tensor<float32>", "??") + _BODY),
     *(_HEAD.replace("%y: tensor<float32>", "??") + _BODY, _HEAD.replace("->", "??") + _BODY),

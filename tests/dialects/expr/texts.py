@@ -15,14 +15,14 @@ _LISTED: Final = (
     "%|@|-|.|+|<|>|{|}|(|)|[|]|,|:|=|->|\r|/|//|# c|#sp0|#|;|0|1|-1|-0.0|1.|.5|1e9|1e400|00|0x1|9223372036854775808",
     "inf|-inf|nan|-nan|nan<0x7ff8000000000001>|nan<0x7fc00001>|nan<0x1>|\uff11|é|\u2028|\ud800|True|False|None|true",
     "slice|splat|splat<0.0>|splat<True>|splat<1e99>|float64|int32|x|_|a.b|prog.add|prog.store|prim.sin|my.op|return",
-    "expr.module|expr.module {|expr.func|expr.region|expr.return|expr.return %0|expr.add|expr.add()|expr.|expr.foo",
+    "expr.module|expr.module {|expr.func|expr.region|expr.return|expr.return %0|expr.add|expr.add()|expr.",
     '%x|%"x"|%0|%00|%1|%|%""|@""|%"\\q"|%"-"|%-|@f|@"f"|""|"x"|"|"\\ud800"|{}|{a=1}|{a=1, a=2}|{lowering="auto"}',
     '{lowering="block"}|{lowering=block}|{name="x"}|{value=1}|{callee="f", output=0}|{axes=[0], kind="add"}',
     "{axes=[0,]}|{index=[slice(1, None, 2)]}|{shape=[]}|{inf=1}|{a=--1}|[1, 2]|[[1], [2, 3]]|[]|[[]]|[True]",
     "tensor<float64>|tensor<float64 diff>|tensor<3xfloat64 diff>|tensor<0xbool>|tensor<3xf64>|tensor<>|tensor<|tensor",
     "tensor<2x3xfloat64, sparse<rows=[0], cols=[1]>>|tensor<2x3xfloat64, sparse<rows=[0,0], cols=[1,1]>>",
     "tensor<2x3xfloat64, sparse<#sp0>>|#sp0 = sparse<rows=[0], cols=[1]>|sparse<rows=[0, 0], cols=[1, 1]>",
-    "1 2|] 7|7 [|, |],|,[",
+    "expr.input|expr.const|expr.foo|1 2|] 7|7 [|, |],|,[",
 )
 _LONG: Final = ("9" * 401, "9" * 4301, "[" * 120)
 
