@@ -113,6 +113,11 @@ def test_digits_and_repeat() -> None:
     assert re.fullmatch(r"scaly-run: @scale \(ref\), 3 calls: best [\d.]+ [mun]?s, mean [\d.]+ [mun]?s\n", done.err)
 
 
+def test_a_nan_is_a_nan_whatever_its_bits() -> None:
+    np.save("x.npy", np.array([np.nan, -np.nan, np.frombuffer(b"\x01\0\0\0\0\0\xf8\x7f")[0]]))
+    assert scaly_run("--in", "x=x.npy", stdin=same("tensor<3xfloat64>")).out.endswith("[nan, nan, nan]\n")
+
+
 # --- engines ----------------------------------------------------------------------------------------------------------
 
 

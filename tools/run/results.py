@@ -30,9 +30,12 @@ def result_text(parameter: Parameter, array: Array, style: str, digits: int | No
 
 
 def number_text(value: Any, dtype: DType, digits: int | None = None) -> str:
-    """Return one element as it is written in a file, floats rounded to some significant digits if wanted."""
+    """Return one element as a file has it, floats rounded to some significant digits if wanted.
+
+    A NaN is ``nan``: which one it is depends on the machine.
+    """
     if dtype.is_float:
-        number = float(value)
+        number = math.nan if value != value else float(value)
         if digits is not None and math.isfinite(number):
             number = float(f"{number:.{digits}g}")
         return spell_float(number, dtype, point=True)

@@ -1,0 +1,121 @@
+"""A module under the compiler's checks of addresses and undefined behaviour.
+
+The checks want to be in a program from its start, so this makes a program of its own that reads the inputs and writes
+the outputs; each buffer has exactly its size. Source: tools specification 6.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from scaly_ir.errors import CompileError
+from scaly_ir.tools.c.usage import element_count
+from scaly_ir.tools.jit.cache import COMMAND, SOURCE, first_lines, run_compiler
+from scaly_ir.tools.jit.program import Unit
+from scaly_ir.tools.jit.toolchain import Toolchain
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Array = np.ndarray[Any, Any]
+
+_PROGRAM: Final = "kernel"
+_CHECKS: Final = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+
+_MAIN: Final = """\
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static double* scaly_buffer(size_t count, int filled) {{
+  double* p = malloc(count * sizeof(double));
+  if (filled && fread(p, sizeof(double), count, stdin) != count) {{
+    exit(98);
+  }}
+  return p;
+}}
+
+int main(void) {{
+  const double* arg[{inputs}];
+  double* res[{outputs}];
+{buffers}  double* w = {workspace};
+  int status = {name}(arg, res, NULL, w, 0);
+  if (status) {{
+    return status;
+  }}
+{writes}  return 0;
+}}
+"""
+
+
+class SanitizedProgram:
+    """A program that checks itself; `run` starts it."""
+
+    def __init__(self, unit: Unit, toolchain: Toolchain, keep: str = "") -> None:
+        self._unit = unit
+        self._toolchain = replace(toolchain, compile_flags=(*toolchain.compile_flags, *_CHECKS), link_flags=("-lm",))
+        self._keep = keep
+
+    def run(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
+        """Do what `Program.run` does; `CompileError` with the report of a check that failed."""
+        import numpy
+
+        folder = Path(tempfile.mkdtemp(prefix="scaly-ir-"))
+        try:
+            arguments = self._toolchain.arguments(SOURCE, _PROGRAM)
+            (folder / SOURCE).write_text(self._unit.source + self._main(), encoding="utf-8")
+            (folder / COMMAND).write_text(" ".join(arguments) + "\n", encoding="utf-8")
+            message = run_compiler(arguments, folder)
+            if self._keep:
+                shutil.copytree(folder, self._keep, dirs_exist_ok=True)
+            if message is not None:
+                where = f"\nthe source is kept in '{Path(self._keep, SOURCE)}'" if self._keep else ""
+                raise CompileError(f"the C compiler failed: {message}{where}")
+            # Where nothing says which parameters are inputs, all are outputs that are filled before.
+            given = [array.tobytes() for array in (*inputs, *([] if inputs else outputs))]
+            done = subprocess.run(
+                [str(folder / _PROGRAM)],
+                input=b"".join(given),
+                capture_output=True,
+                env={**os.environ, "ASAN_OPTIONS": "detect_leaks=0", "UBSAN_OPTIONS": "print_stacktrace=0"},
+                check=False,
+            )
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+        if done.returncode:
+            report = first_lines(done.stderr.decode("utf-8", "replace").replace(f"{folder}{os.sep}", ""))
+            raise CompileError(f"a check of the compiled code failed: {report or f'exit code {done.returncode}'}")
+        values = numpy.frombuffer(done.stdout)
+        start = 0
+        for array in outputs:
+            array.reshape(-1)[:] = values[start : start + array.size]
+            start += array.size
+
+    def _main(self) -> str:
+        interface = self._unit.interface
+        filled = int(not interface.inputs)
+        sides = (("arg", interface.inputs, 1), ("res", interface.outputs, filled))
+        buffers = [
+            f"  {side}[{at}] = scaly_buffer({element_count(param)}, {fill});\n"
+            for side, params, fill in sides
+            for at, param in enumerate(params)
+        ]
+        writes = [
+            f"  fwrite(res[{at}], sizeof(double), {element_count(param)}, stdout);\n"
+            for at, param in enumerate(interface.outputs)
+        ]
+        return _MAIN.format(
+            inputs=max(len(interface.inputs), 1),
+            outputs=max(len(interface.outputs), 1),
+            buffers="".join(buffers),
+            workspace=f"scaly_buffer({interface.workspace}, 0)" if interface.workspace else "NULL",
+            name=interface.name,
+            writes="".join(writes),
+        )
