@@ -14,7 +14,7 @@ from scaly_ir.dialects.prog.build import body_of
 from scaly_ir.dialects.prog.context import symbol_name, value_name
 from scaly_ir.dialects.prog.evaluate.arguments import input_array, output_array
 from scaly_ir.dialects.prog.evaluate.faults import Fault, Piece, located
-from scaly_ir.dialects.prog.evaluate.memory import ELEMENTS, Array, Place, Storage, filled, poisoned
+from scaly_ir.dialects.prog.evaluate.memory import Array, Place, empty, filled, poisoned
 from scaly_ir.dialects.prog.evaluate.places import Parameter
 from scaly_ir.dialects.prog.evaluate.procedures import Options, Procedure, compile_procedure
 from scaly_ir.dialects.prog.evaluate.scope import Misuse
@@ -49,11 +49,10 @@ def execute(
     functions: dict[CodeType, Piece] = {}
     options = Options(None if shuffle is None else Random(shuffle), width, strict, at_once)
     compiled = _compiled(entry, procs, options, functions)
-    arguments = _arguments(compiled, inputs)
-    size = entry.attrs.get("sz_w", 0)
-    workspace = Storage(np.zeros(size, ELEMENTS[FLOAT64]), defined=False)
     with np.errstate(all="ignore"):
         try:
+            arguments = _arguments(compiled, inputs)
+            workspace = empty("the workspace", entry.attrs.get("sz_w", 0), FLOAT64)
             _drive(compiled.function, (arguments, workspace, 0))
         except Fault as fault:
             raise located(fault, fault.__traceback__, functions) from fault.__cause__

@@ -80,8 +80,16 @@ class Place:
 
 def poisoned(name: str, size: int, dtype: DType) -> Place:
     """Return new memory that nothing was written to."""
-    # Zeros rather than garbage: what is never read must not make a run depend on what the memory held before.
-    return Place(name, Storage(np.zeros(size, ELEMENTS[dtype]), defined=False), 0, size, dtype, read_only=False)
+    return Place(name, empty(value_name(name), size, dtype), 0, size, dtype, read_only=False)
+
+
+def empty(label: str, size: int, dtype: DType) -> Storage:
+    """Return a poisoned storage; `label` says in messages what it is for."""
+    try:
+        # Zeros rather than garbage: what is never read must not make a run depend on what the memory held before.
+        return Storage(np.zeros(size, ELEMENTS[dtype]), defined=False)
+    except (MemoryError, ValueError) as error:  # which of them depends on how far too large it is
+        raise Fault(f"{label} needs {counted(size)} of {dtype}, for which there is no memory") from error
 
 
 def filled(name: str, values: Array, dtype: DType, *, read_only: bool) -> Place:

@@ -77,10 +77,11 @@ class Writer:
     def end(self, prologue: str) -> Function:
         """Finish the innermost function; `prologue` is one line that runs first."""
         draft = self.drafts.pop()
-        text = "\n".join([f"def piece({draft.head}):", f" {prologue or 'pass'}", *draft.lines, ""])
-        code = compile(text, f"<prog @{self._procedure}>", "exec")
+        name = f"piece_{len(self._functions)}"  # code of another name is other code, whatever else it has in common
+        text = "\n".join([f"def {name}({draft.head}):", f" {prologue or 'pass'}", *draft.lines, ""])
+        code = compile(text, "<prog>", "exec")
         exec(code, self._names)  # made of numbers, of our own names, and of the program's as quoted strings
-        function = self._names.pop("piece")
+        function = self._names.pop(name)
         self._functions[function.__code__] = draft.piece
         return Function(function, draft.waits, draft.depth)
 

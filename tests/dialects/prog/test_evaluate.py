@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -185,6 +186,38 @@ def test_types_of_names_are_checked() -> None:
     ):
         module = build.program([build.proc("f", params, [declare, statement], {"input_count": 1})])
         assert refusal(module).reason == reason
+
+
+def test_the_procedure_of_an_error_is_the_right_one_of_two_that_are_alike() -> None:
+    body = (
+        "(%x: memref<1xfloat64>, %y: memref<1xfloat64>) {input_count=1} { prog.store prog.load %x[1], %y[0] : float64 }"
+    )
+    module = sc.parse(f"prog.module {{ prog.proc @f{body} prog.proc @g{body} }}")
+    for name in ("f", "g"):
+        assert str(refusal(module, {"x": [1]}, proc=name)).startswith(f"@{name}: read of element 1 of %x")
+
+
+def test_any_name_will_do() -> None:
+    names = ["a\0b", "\ud800", "'", '"', "\\n", "{x}", "é\n", "def"]
+    params = [build.param(name, 1) for name in names]
+    loops = [
+        build.for_(build.range_(f"{name}i", 0, 1), [build.store(build.view(name, 1, FLOAT64), build.const(0, FLOAT64))])
+        for name in names
+    ]
+    for name, loop in zip(names, loops, strict=True):
+        module = build.program([build.proc(name, params, [loop], {"input_count": 0})])
+        error = refusal(module, {})
+        assert error.reason.startswith("write of element 1 of %")
+        assert error.loops == {f"{name}i": 0}
+
+
+@pytest.mark.parametrize("shape", ["1000000000000000", "2000000000x1000000000"])
+def test_more_memory_than_there_is(shape: str) -> None:
+    size = math.prod(map(int, shape.split("x")))
+    reason = f"needs {size} elements of float64, for which there is no memory"
+    assert reason in refusal(proc(f"%t = prog.buffer : memref<{shape}xfloat64, private> {ONES}")).reason
+    assert reason in refusal(proc("", f"%x: memref<8xfloat64>, %y: memref<{shape}xfloat64>")).reason
+    assert reason in refusal(proc(ONES, header=f"input_count=1, sz_w={size}")).reason
 
 
 def test_what_is_not_executed_is_not_refused() -> None:
