@@ -10,7 +10,7 @@ from scaly_ir.passes.by_dialect import DialectPass
 
 @dataclass(frozen=True)
 class Dce(DialectPass):
-    """Removes what computes nothing that is used, and control flow that does nothing."""
+    """Removes what computes nothing that is used, functions that the entry does not reach, and empty control flow."""
 
     name: ClassVar[str] = "dce"
     summary: ClassVar[str] = "remove unused values, storage and control flow"

@@ -37,7 +37,7 @@ def with_outputs(function: Node, outputs: Sequence[Node]) -> Node:
 def take_hint(result: Node, node: Node) -> Node:
     """Return what takes the place of `node`, with the stronger of both hints.
 
-    An input is one with its function's signature, so the hint goes to a reshape of it that changes nothing.
+    An input with another hint would be another input than the function has, so a reshape of it carries the hint.
     """
     hint, own = _hint(node), _hint(result)
     if ops.HINTS.index(hint) <= ops.HINTS.index(own):

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 import pytest
 
 import scaly_ir as sc
 from scaly_ir.dialects.expr import ops
 from scaly_ir.dialects.expr.functions import body_of, make_function, make_module
+from scaly_ir.dialects.expr.substitution import substitute_inputs
 from scaly_ir.graph import Node
+from scaly_ir.passes.expr import inline as inline_module
 from scaly_ir.passes.expr.inline import Inline
 
 X, Y = sc.sym("x"), sc.sym("y")
@@ -77,12 +81,25 @@ def test_a_call_of_what_is_not_defined_stays() -> None:
     assert Inline().run(module) is module
 
 
-def test_calls_that_share_operands_are_one_invocation() -> None:
-    level = sc.Function.from_exprs("level0", [X], [X.sin(), X.cos()])
-    for number in range(1, 40):  # 2**40 invocations, were each result of a call one of its own
-        a, b = level(X)
-        level = sc.Function.from_exprs(f"level{number}", [X], [(a + b).sin(), a * b])
-    assert len(body_of(inlined(level))) == 3 + 39 * 3
+def test_results_of_one_call_are_substituted_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    substituted = []
+
+    def counting(roots: Sequence[Node], values: Mapping[Node, Node]) -> list[Node]:
+        substituted.append(len(roots))
+        return substitute_inputs(roots, values)
+
+    monkeypatch.setattr(inline_module, "substitute_inputs", counting)
+    three = sc.Function.from_exprs("three", [X], [X.sin(), X.cos(), X.exp()])
+    a, b, c = three(Y)
+    inlined(sc.Function.from_exprs("f", [Y], [a + b + c]))
+    assert substituted == [3]
+
+
+def test_what_calls_share_stays_shared() -> None:
+    level = sc.Function.from_exprs("level0", [X], [X.sin()])
+    for number in range(1, 40):  # as a tree, 2**40 sines
+        level = sc.Function.from_exprs(f"level{number}", [X], [level(X) + level(X)])
+    assert len(body_of(inlined(level))) == 2 + 39
 
 
 @pytest.mark.parametrize("depth", [1000])
