@@ -139,19 +139,19 @@ def compiled(function: Node) -> Compute | None:
             toolchain = find_toolchain()
             program = compile_unit(Unit.of(lowered(function)), toolchain)
         except NoCompilerError as failure:
-            _notify(failure)
+            _notify(str(failure), NoCompilerError)
             return None  # and look again next time
         except (LoweringError, TranslateError) as failure:
-            _notify(failure)
+            _notify(f"{function.attrs['name']} is not compiled: {failure}", LoweringError)
             program = None
         _KNOWN[function] = program
     found = program
     return None if found is None else lambda values: run(found, function, values)
 
 
-def _notify(failure: Exception) -> None:
-    kind = NoCompilerError if isinstance(failure, NoCompilerError) else LoweringError
+def _notify(reason: str, kind: type[Exception]) -> None:
+    """Say why the evaluator computes, once for each kind of reason."""
     if kind not in _SHOWN:
         _SHOWN.add(kind)
-        message = f"{failure}; the evaluator computes the same, only more slowly (this is said once)"
+        message = f"{reason}; the evaluator computes the same, only more slowly (this is said once)"
         warnings.warn(message, NotCompiledWarning, stacklevel=5)

@@ -162,7 +162,10 @@ def test_what_cannot_be_lowered_is_evaluated(monkeypatch: pytest.MonkeyPatch) ->
         raise sc.LoweringError("@square: it is too square")
 
     monkeypatch.setattr(functions, "lowered", refuse)
-    with pytest.warns(sc.NotCompiledWarning, match=r"^@square: it is too square; the evaluator computes the same"):
+    with pytest.warns(
+        sc.NotCompiledWarning,
+        match=r"^square is not compiled: @square: it is too square; the evaluator computes the same",
+    ):
         assert square([1, 2, 3]).tolist() == [1.0, 4.0, 9.0]
 
 
