@@ -80,6 +80,25 @@ def test_a_verifier_error_comes_before_the_run() -> None:
     assert done.err.startswith("<stdin>:2:")
 
 
+def test_an_equal_statement_of_another_procedure_is_not_blamed() -> None:
+    done = scaly_run("--in", "at=[1]", "--in", "y=[0]", stdin=TWINS)
+    assert done.code == 1
+    assert done.err.startswith("<stdin>:6:5: error: ")
+
+
+TWINS = """\
+prog.module {
+  prog.proc @twin(%at: memref<1xint64>, %y: memref<1xfloat64>) {
+    prog.store 1, %y[prog.load %at[0]] : float64
+  }
+  prog.proc @f(%at: memref<1xint64>, %y: memref<1xfloat64>) {
+    prog.store 1, %y[prog.load %at[0]] : float64
+    prog.call @twin(%at, %y)
+  }
+}
+"""
+
+
 # --- results ----------------------------------------------------------------------------------------------------------
 
 

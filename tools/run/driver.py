@@ -137,7 +137,12 @@ class Runner(InputDriver[Outcome]):
                 watches.append(FiniteCheck(runnable, values))
         if not watches:
             return evaluator(runnable)
-        return evaluator(runnable, lambda *step: [watch(*step) for watch in watches][-1])
+
+        def watch_all(function: Node, node: Node, value: Array) -> None:
+            for watch in watches:
+                watch(function, node, value)
+
+        return evaluator(runnable, watch_all)
 
     def _time(self, runnable: Runnable, compute: Compute, values: Sequence[Array], engine: str) -> None:
         from time import perf_counter
@@ -211,7 +216,7 @@ def _stored(runnable: Runnable, path: str) -> list[Array]:
 def _diagnosed(runnable: Runnable, failure: ScalyError) -> Diagnostic:
     """Return why an engine gave up, at the operation to blame where it is known."""
     if isinstance(failure, EvaluationError):
-        return error(str(failure), runnable.span_of(failure.statement), "evaluation")
+        return error(str(failure), runnable.span_of(failure.statement, failure.procedure), "evaluation")
     if isinstance(failure, LoweringError):
         return error(f"{runnable.shown} cannot be compiled: {failure}", runnable.span_of(failure.node), "lowering")
     if isinstance(failure, TranslateError):

@@ -77,15 +77,18 @@ class Runnable:
         """The name as messages have it."""
         return f"@{spell_name(self.node.attrs['name'])}"
 
-    def span_of(self, node: Node | None) -> Span | None:
-        """Return where an operation stands; None for what is not in the file, as what simplification made."""
+    def span_of(self, node: Node | None, within: str | None = None) -> Span | None:
+        """Return where an operation stands, of the function called `within` if that is given.
+
+        None for what is not in the file, as what simplification made.
+        """
         number = -1 if self.module.attrs.get("bare") else 0
         for function in self.module.args:
             number += 1
             if function is node:
                 return self.locations.span(Place(number, function, function, "name"))
             statements = list(statements_in(function)) if not self.is_expr else body_of(function)
-            if node in statements:
+            if node in statements and within in (None, function.attrs["name"]):
                 found = statements.index(node)
                 return self.locations.span(Place(number + 1 + found, node, node))
             number += len(statements)

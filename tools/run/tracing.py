@@ -102,8 +102,11 @@ class FiniteCheck:
         """Look at one operation."""
         bad = _first_bad(value)
         if bad:
-            where = f" in @{spell_name(function.attrs['name'])}"
-            raise RunError(error(f"'{node.op.name}'{where} gives {bad}", self._runnable.span_of(node), "not-finite"))
+            name = str(function.attrs["name"])
+            where = f" in @{spell_name(name)}"
+            raise RunError(
+                error(f"'{node.op.name}'{where} gives {bad}", self._runnable.span_of(node, name), "not-finite")
+            )
 
 
 def _first_bad(value: Array) -> str:
