@@ -167,7 +167,8 @@ def test_a_tool_that_raises_leaves_its_traceback(run_line: Run) -> None:
 
 
 def test_an_unknown_command_gets_a_suggestion(run_line: Run) -> None:
-    assert run_line("scaly-op %s")[0].stderr == b"command 'scaly-op' is not found; did you mean 'scaly-opt'?\n"
+    meant = b"did you mean 'scaly-opt' or 'scaly-run'?\n"
+    assert run_line("scaly-op %s")[0].stderr == b"command 'scaly-op' is not found; " + meant
     assert run_line("file-check %s 2>&1")[0].piped.startswith(b"command 'file-check' is not found; did you mean")
 
 
