@@ -102,6 +102,34 @@ def test_a_library_that_is_gone_or_damaged_is_compiled_again(cache: Path, compil
     assert len(compilations) == 4  # one more for what could not be loaded after it was found complete
 
 
+def test_nothing_is_seen_before_it_is_complete(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    complete = []
+
+    def watched(folder: Path, source: str, toolchain: Toolchain, kept: Path | None = None) -> None:
+        build(folder, source, toolchain, kept)
+        complete.append((folder / LIBRARY).is_file())
+        assert not (cache / "key").exists()
+
+    build = storage.build
+    monkeypatch.setattr(storage, "build", watched)
+    assert load_cached(cache, "key", ANSWER, find_toolchain(), answer) == 42
+    assert complete == [True]
+
+
+def test_a_faster_builder_wins(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def overtaken(folder: Path, source: str, toolchain: Toolchain, kept: Path | None = None) -> None:
+        build(folder, source, toolchain, kept)
+        if not (cache / "key").exists():
+            shutil.copytree(folder, cache / "key")
+            (cache / "key" / "first").touch()
+
+    build = storage.build
+    monkeypatch.setattr(storage, "build", overtaken)
+    assert load_cached(cache, "key", ANSWER, find_toolchain(), answer) == 42
+    assert (cache / "key" / "first").exists()
+    assert os.listdir(cache) == ["key"]
+
+
 def test_a_folder_that_vanishes_while_it_is_filled(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
 
