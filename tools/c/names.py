@@ -100,6 +100,7 @@ class Names:
         found = wanted
         if self.is_taken(found):
             stem = wanted.rstrip("_") or "x"
+            stem = f"x_{stem}" if _is_private(f"{stem}_2") else stem  # a number would not make it free
             number = self._next.get(stem, 2)
             while self.is_taken(found := f"{stem}_{number}"):
                 number += 1

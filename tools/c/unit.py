@@ -34,6 +34,8 @@ def render_source(module: Node, options: COptions | None = None, *, locations: L
     `locations` tells where statements stand, for the options that show it. `CTranslateError` for what has no C form.
     """
     chosen = options or COptions()
+    if any([mark in chosen.include for mark in '"\\\r\n']):
+        raise CTranslateError(f"option 'include' names no file that C can include: {chosen.include!r}")
     entry = _entry_of(module)
     nodes = list(preorder(module))
     unit = _unit(module, chosen, locations)
@@ -147,7 +149,7 @@ def _name_everything(unit: Unit, interface: Interface, externals: Iterable[str],
     for name in (*interface.symbols(), *externals):
         unit.names.take(name)
     for name in list(unit.procs)[:-1]:
-        unit.names.of[name] = unit.names.fresh(f"{spelled(name).rstrip('_')}_raw")
+        unit.names.of[name] = unit.names.fresh(spelled(f"{name}_raw"))
     symbols = {node.attrs["name"] for node in nodes if node.op is ops.VAR}
     macros: set[str] = set()
     for name in sorted([symbol for symbol in symbols if symbol.startswith(PREFIX)]):

@@ -88,6 +88,12 @@ def test_what_has_no_c_form(text: str, message: str) -> None:
     assert str(refusal(sc.parse(text.replace("1xf>", "1xfloat64>")))) == message
 
 
+def test_a_header_that_c_cannot_include() -> None:
+    for name in ('a".h', "a\n.h"):
+        with pytest.raises(CTranslateError, match="no file that C can include"):
+            render_source(program(), COptions(include=name))
+
+
 @pytest.mark.parametrize("name", ["sin", "int", "class", "y1", "main", "scaly_min_i64", "SCALY_SUCCESS", "double2"])
 def test_an_exported_name_is_never_changed(name: str) -> None:
     message = f"@{name} is exported as '{name}', a name that C or its library has a meaning for"
@@ -200,6 +206,17 @@ def test_identifiers_of_a_procedure() -> None:
     assert len(set(declared)) == len(names)
     assert all(re.fullmatch(r"[A-Za-z_]\w*", name) for name in declared)
     assert not [name for name in declared if "__" in name or re.match("_[A-Z]", name)]
+
+
+def test_names_that_a_number_would_not_make_free() -> None:
+    callees = [build.proc(name, [], [build.buffer(name, (1,))]) for name in ("SCALY", "SCALY.", "scaly", "_", "|")]
+    source = render_source(build.program([*callees, build.proc("f", [], [])]))
+    names = re.findall(r"static inline void (\w+)\(", source)
+    assert names == ["x_SCALY_raw", "x_SCALY_raw_2", "x_scaly_raw", "_raw", "_raw_2"]
+    entry = build.proc("f", [], [build.buffer(name, (1,)) for name in ("SCALY", "SCALY ", "scaly", "scaly.")])
+    source = render_source(build.program([entry]))
+    names = re.findall(r"double (\w+)\[1\];\n  \(void\)", source)
+    assert names == ["SCALY", "x_SCALY_", "scaly", "x_scaly_"]
 
 
 def test_many_names_that_meet_take_linear_time() -> None:
