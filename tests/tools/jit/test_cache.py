@@ -103,7 +103,7 @@ def test_a_library_that_is_gone_or_damaged_is_compiled_again(cache: Path, compil
 
 
 def test_nothing_is_seen_before_it_is_complete(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    complete = []
+    complete: list[bool] = []
 
     def watched(folder: Path, source: str, toolchain: Toolchain, kept: Path | None = None) -> None:
         build(folder, source, toolchain, kept)
