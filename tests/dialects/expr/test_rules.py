@@ -436,6 +436,27 @@ def test_every_rule_says_what_is_wrong(root: Any, reasons: list[str]) -> None:
     assert found(root) == reasons  # what was found wrong is not taken for sound the next time
 
 
+def test_what_was_found_sound_does_not_cover_other_constants() -> None:
+    promised = {"axis": None, "mode": "promise_in_bounds"}
+    assert found(node("gather", [X, IDX], TensorType((2,)), **promised)) == []
+    assert found(node("gather", [X, FAR], TensorType((2,)), **promised)) != []
+    rows = {"axis": 0, "mode": "promise_in_bounds", "combine": "set"}
+    assert found(node("scatter", [M, const(np.array([1])), build.sym("r", (1, 3))], M.type, **rows)) == []
+    assert found(node("scatter", [M, const(np.array([2])), build.sym("r", (1, 3))], M.type, **rows)) != []
+
+
+def test_no_type_that_may_go_away_is_remembered() -> None:
+    spec = Spec("verify_some", [rule for rule in SPEC.rules if rule.name != "dtype-is-DType"], SPEC._walk)
+    seen = set()
+    for _ in range(50):
+        passing, failing = hacked(shape=(3,)), hacked(shape=(3,), pattern=EYE)
+        seen.update([id(passing), id(failing)])
+        assert found(node("neg", [X], passing), spec) == []
+        assert found(node("neg", [X], failing), spec) != []
+        del passing, failing
+    assert len(seen) < 100  # identities are taken again
+
+
 def test_every_rule_has_a_case() -> None:
     fired = {reason.partition(":")[0] for _, reasons in CASES for reason in reasons}
     assert {rule.name for rule in (*SHARED_RULES, *OWN_RULES)} - fired == {"function-signature"}  # below
