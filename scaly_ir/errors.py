@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 class ScalyError(Exception):
     """The base of every error that scaly-ir raises on purpose."""
 
+    blamed: tuple[Node, ...] = ()
+    """The nodes to blame, the most exact first, for tools to find in a file."""
+
 
 class ParseError(ScalyError, ValueError):
     """The text is not valid IR; `diagnostics` holds every error found, in source order."""
@@ -63,11 +66,11 @@ class LegalizeError(ScalyError, RuntimeError):
 
 
 class LoweringError(ScalyError, NotImplementedError):
-    """What is to be lowered has no form in the wanted dialect; `node` is the operation to blame, where there is one."""
+    """What is to be lowered has no form in the wanted dialect; `blamed` are the operation and the function it is in."""
 
-    def __init__(self, message: str, *, node: Node | None = None) -> None:
+    def __init__(self, message: str, *blamed: Node) -> None:
         super().__init__(message)
-        self.node = node
+        self.blamed = blamed
 
 
 class TranslateError(ScalyError, RuntimeError):

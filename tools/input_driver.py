@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import Generic, TextIO, TypeVar
 
-from scaly_ir.dialect import parse_source, verify_parsed
+from scaly_ir.dialect import dialect_of, parse_source, verify_parsed
 from scaly_ir.errors import PassError, ScalyError, TranslateError
 from scaly_ir.graph import Node
 from scaly_ir.text.diagnostics import Diagnostic, error
 from scaly_ir.text.locations import Locations
-from scaly_ir.text.source import Source
+from scaly_ir.text.source import Source, Span
 from scaly_ir.tools.entry import described
 from scaly_ir.tools.files import read_source
 from scaly_ir.tools.reporting import Reporter
@@ -39,6 +39,8 @@ class InputDriver(Generic[T]):
         self._traceback = traceback
         self._stage = ""
         """What is being done, for messages."""
+        self._input: tuple[Node, Locations] | None = None
+        """The root at hand and where its parts stand, as long as it is the one that was read."""
 
     def work(self, source: Source, root: Node, locations: Locations) -> T | None:
         """Go on with a verified input; None after an error that was reported."""
@@ -50,6 +52,7 @@ class InputDriver(Generic[T]):
         if isinstance(source, Diagnostic):
             self._reporter.refuse([source])
             return None
+        self._input = None
         if self._verbose:
             self._reporter.say(f"reading {source.name}")
         try:
@@ -76,9 +79,21 @@ class InputDriver(Generic[T]):
         if broken:
             self._reporter.refuse(broken)
             return None
+        self._input = (parsed.root, parsed.locations)
         return self.work(source, parsed.root, parsed.locations)
 
+    def _place(self, failure: Exception) -> Span | None:
+        """Return where in the input something failed, as far as that is known."""
+        if self._input is None or not isinstance(failure, ScalyError):
+            return None
+        root, locations = self._input
+        for node in failure.blamed:
+            place = dialect_of(root).place_of(root, node)
+            if place is not None:
+                return locations.span(place)
+        return None
+
     def _failed(self, message: str, code: str, failure: Exception) -> None:
-        self._reporter.refuse([error(message, code=code)], 3 if code == "internal" else 1)
+        self._reporter.refuse([error(message, self._place(failure), code)], 3 if code == "internal" else 1)
         if self._traceback:
             self._reporter.show_traceback(failure)

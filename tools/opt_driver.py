@@ -64,6 +64,8 @@ class Driver(InputDriver[str]):
             if self._verbose:
                 change = "made no change" if result is root else "changed the IR"
                 self._reporter.say(f"pass {number} of {count}: {step.name} {change}")
+            if result is not root:
+                self._input = None
             root = result
             if root is not verified and (self._verify_each or number == count):
                 self._stage = f"the verifier after pass '{step.name}'"

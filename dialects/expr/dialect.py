@@ -8,7 +8,7 @@ from typing import Final
 from scaly_ir.dialect import Dialect, verify_parsed
 from scaly_ir.dialects.expr import ops, reader
 from scaly_ir.dialects.expr.functions import inputs_of, make_function
-from scaly_ir.dialects.expr.places import Range, Text, locations
+from scaly_ir.dialects.expr.places import Range, Text, locations, place_of
 from scaly_ir.dialects.expr.printer import render
 from scaly_ir.dialects.expr.spec import SPEC
 from scaly_ir.graph import Node, intern_node, postorder
@@ -78,4 +78,4 @@ def _with_results(root: Node, more: Sequence[Node]) -> Node:
     return make_function(root.attrs["name"], inputs, (*root.args[: len(root.args) - len(inputs)], *more), names)
 
 
-DIALECT: Final = Dialect("expr", read, render, SPEC)
+DIALECT: Final = Dialect("expr", read, render, SPEC, place_of=place_of)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from scaly_ir.dialects.expr import ops
 from scaly_ir.dialects.expr.functions import body_of, inputs_of
 from scaly_ir.graph import Node, postorder
-from scaly_ir.text.locations import Locations, Part
+from scaly_ir.text.locations import Locations, Part, Place
 from scaly_ir.text.source import Source
 from scaly_ir.text.spelling import read_name
 from scaly_ir.text.terminals import Lexeme, scan
@@ -149,3 +149,26 @@ def _head_spans(lexemes: Sequence[Lexeme], function: Node) -> Iterator[tuple[Nod
         parts: Mapping[Part, Range] = {"": whole, "name": (name.start, name.end), "type": (type_.start, type_.end)}
         for part, around in parts.items():
             yield inputs[number], part, around
+
+
+def place_of(root: Node, node: Node) -> Place | None:
+    """Return where a function or an operation stands for the first time, None when it is not there."""
+    number = -1
+    for found in _in_order(root):
+        number += 1
+        if found is node:
+            return Place(number, found, found)
+    return None
+
+
+def _in_order(root: Node) -> Iterator[Node]:
+    """Yield what has a number, in the order of the listing."""
+    if root.op is not ops.MODULE:
+        yield from ([] if root.op is ops.RETURN else [root])
+        yield from postorder(*root.args)
+        return
+    if not root.attrs.get("bare"):
+        yield root
+    for function in root.args:
+        yield function
+        yield from body_of(function)

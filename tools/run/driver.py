@@ -218,7 +218,9 @@ def _diagnosed(runnable: Runnable, failure: ScalyError) -> Diagnostic:
     if isinstance(failure, EvaluationError):
         return error(str(failure), runnable.span_of(failure.statement, failure.procedure), "evaluation")
     if isinstance(failure, LoweringError):
-        return error(f"{runnable.shown} cannot be compiled: {failure}", runnable.span_of(failure.node), "lowering")
+        spans = [runnable.span_of(node) for node in failure.blamed]
+        span = next((span for span in spans if span is not None), None)
+        return error(f"{runnable.shown} cannot be compiled: {failure}", span, "lowering")
     if isinstance(failure, TranslateError):
         if runnable.is_expr:
             return error(f"{runnable.shown} cannot be compiled: {failure}", code="translation")

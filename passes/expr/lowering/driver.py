@@ -114,7 +114,7 @@ def _names(forms: Iterable[Form]) -> dict[Form, str]:
             other = spelled.setdefault(c_spelling(name), function)
             if other is not function:
                 both = f"'{other.attrs['name']}' and '{name}'"
-                raise LoweringError(f"two functions have one name in C: {both}", node=function)
+                raise LoweringError(f"two functions have one name in C: {both}", function)
             known[graph] = name
         names[form] = known[graph]
     return names
@@ -138,7 +138,7 @@ def _check_leaves(functions: Sequence[Node], entry: Node) -> None:
         for leaf in (*inputs_of(function), *outputs_of(function)):
             if leaf.type.dtype is not FLOAT64 or leaf.type.pattern is not None:
                 name = function.attrs["name"]
-                raise LoweringError(f"@{name}: inputs and outputs are dense float64, got {leaf.type}", node=leaf)
+                raise LoweringError(f"@{name}: inputs and outputs are dense float64, got {leaf.type}", leaf, function)
 
 
 def _lowered(form: Form, names: Mapping[Form, str], *, is_entry: bool) -> Node:

@@ -153,4 +153,5 @@ class Procedure:
     def refuse(self, node: Node, reason: str) -> LoweringError:
         """Return the error for an operation without a form in `prog`."""
         name = self.function.attrs["name"]
-        return LoweringError(f"@{name}: '{node.op.name}' : {node.type} cannot be lowered: {reason}", node=node)
+        what = f"@{name}: '{node.op.name}' : {node.type}"
+        return LoweringError(f"{what} cannot be lowered: {reason}", node, self.function)

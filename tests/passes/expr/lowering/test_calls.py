@@ -142,7 +142,7 @@ def test_a_function_that_is_not_defined() -> None:
     node = sc.Expr(sc.ExprOp.CALL, (x,), TensorType((2,)), attrs={"callee": "g", "output": 0})
     with pytest.raises(sc.LoweringError, match=r"@f: 'expr\.call'.*the function 'g' is not defined here") as error:
         lower(make_module([make_function("f", [x], [node], ["y"])]))
-    assert error.value.node is node
+    assert error.value.blamed[0] is node
 
 
 def test_two_functions_that_have_one_name_in_c() -> None:
@@ -151,7 +151,7 @@ def test_two_functions_that_have_one_name_in_c() -> None:
     f = sc.Function.from_exprs("f", [a], [first(a) + second(a)])
     with pytest.raises(sc.LoweringError, match=r"two functions have one name in C: 'g\.h' and 'g_h'") as error:
         lower(make_module([f.node]))
-    assert error.value.node is second.node
+    assert error.value.blamed[0] is second.node
 
 
 def test_what_a_call_passes_is_float64() -> None:

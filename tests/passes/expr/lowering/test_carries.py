@@ -213,7 +213,7 @@ def test_a_sparse_carry() -> None:
     node = loop_of(body, [c], n_carry=1, length=3, output=2)
     with any_leaves(), pytest.raises(sc.LoweringError, match=r"@f: 'expr\.loop'.*its body has a sparse value") as error:
         lower(make_module([sc.Function.from_exprs("f", [c], [node]).node]))
-    assert error.value.node is node
+    assert error.value.blamed[0] is node
 
 
 def test_the_frontend() -> None:

@@ -173,7 +173,7 @@ def test_a_condition_that_is_not_defined() -> None:
     node = sc.Expr(sc.ExprOp.LOOP, (X,), TensorType((3,)), attrs={**known.attrs, "cond": "nobody"})
     with pytest.raises(sc.LoweringError, match=r"@f: 'expr\.loop'.*the function 'nobody' is not defined") as error:
         lower(make_module([make_function("f", [X], [node], ["y"])]))
-    assert error.value.node is node
+    assert error.value.blamed[0] is node
 
 
 @given(functions(conditional=True))

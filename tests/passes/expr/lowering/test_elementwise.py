@@ -168,4 +168,4 @@ def test_operator_without_a_rule_is_refused() -> None:
     node = intern_node(op, (x,), NO_ATTRS, x.type)
     with pytest.raises(LoweringError, match=r"@f: 'my_ext.sorted' .*no rule") as raised:
         lowered(node)
-    assert raised.value.node is node
+    assert raised.value.blamed[0] is node

@@ -110,7 +110,7 @@ def test_batches_are_refused(left: tuple[int, ...], right: tuple[int, ...]) -> N
     node = product(left, right)
     with pytest.raises(LoweringError, match="an operand of 3 axes; at most 2 are") as raised:
         lowered(node)
-    assert raised.value.node is node
+    assert raised.value.blamed[0] is node
 
 
 # --- values -----------------------------------------------------------------------------------------------------------

@@ -158,7 +158,7 @@ def test_transpose_of_five_axes_is_refused() -> None:
     node = build.transpose(sym("x", (2, 2, 2, 2, 2)))
     with pytest.raises(LoweringError, match=r"@f: 'expr.transpose' .*a transpose of 5 axes; at most 4 are") as raised:
         lowered(node)
-    assert raised.value.node is node
+    assert raised.value.blamed[0] is node
 
 
 # --- stacks and concatenations ----------------------------------------------------------------------------------------
