@@ -14,9 +14,8 @@ from scaly_ir.graph import Node
 from scaly_ir.passes.prog.canonicalization import canonicalize
 from scaly_ir.types import FLOAT64
 from tests.passes.prog.evaluator import run
+from tests.passes.prog.golden_files import programs_of
 from tests.passes.prog.programs import inputs_of, modules
-
-GOLDEN = Path(__file__).resolve().parents[3] / "testdata" / "passes" / "canonicalize"
 
 
 @given(modules())
@@ -35,7 +34,7 @@ def test_programs_mean_the_same(module: Node) -> None:
         np.testing.assert_allclose(after.outputs[name][usual], values[usual], rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("path", sorted(GOLDEN.glob("*.sir")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", programs_of("canonicalize"), ids=lambda path: path.stem)
 def test_golden_files_are_left_alone_by_a_second_run(path: Path) -> None:
     folded = canonicalize(sc.parse(path.read_text(encoding="utf-8")))
     assert canonicalize(folded) is folded

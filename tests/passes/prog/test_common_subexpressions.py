@@ -25,10 +25,9 @@ from scaly_ir.passes.prog.common_subexpressions import eliminate
 from scaly_ir.types import FLOAT64, INT64
 from tests.passes.prog.bindings import assert_nothing_repeated, check_bindings
 from tests.passes.prog.evaluator import EvaluationError, Result, run
+from tests.passes.prog.golden_files import programs_of
 from tests.passes.prog.programs import inputs_of, modules
 from tests.passes.prog.scalar_programs import scalar_modules
-
-GOLDEN = Path(__file__).parents[3] / "testdata" / "passes" / "cse"
 
 EXAMPLES = settings(max_examples=max(300, settings().max_examples))
 
@@ -94,7 +93,7 @@ def test_repeated_scalars_in_straight_lines(module: Node) -> None:
     _check(module, SCALAR_INPUTS)
 
 
-@pytest.mark.parametrize("path", sorted(GOLDEN.glob("*.sir")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", programs_of("cse"), ids=lambda path: path.stem)
 def test_golden_files(path: Path) -> None:
     module = sc.parse(path.read_text(encoding="utf-8"), path.name)
     after = _check(module, inputs_of(module, integer=1))

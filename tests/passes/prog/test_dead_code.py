@@ -22,9 +22,8 @@ from scaly_ir.op import CallEffectKind, Op, registry_scope
 from scaly_ir.passes.prog.dead_code import eliminate
 from scaly_ir.types import FLOAT64
 from tests.passes.prog.evaluator import run
+from tests.passes.prog.golden_files import programs_of
 from tests.passes.prog.programs import inputs_of, modules
-
-GOLDEN = Path(__file__).parents[3] / "testdata" / "passes" / "dce"
 
 
 def _check(module: Node, integer: int = 0) -> Node:
@@ -99,7 +98,7 @@ def test_what_becomes_dead_when_loops_are_left_out_goes(module: Node) -> None:
         _assert_nothing_is_unused(procedure)
 
 
-@pytest.mark.parametrize("path", sorted(GOLDEN.glob("*.sir")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", programs_of("dce"), ids=lambda path: path.stem)
 def test_golden_files(path: Path) -> None:
     module = sc.parse(path.read_text(encoding="utf-8"), path.name)
     assert (_check(module, integer=1) is module) == path.stem.startswith("keep_")

@@ -20,9 +20,9 @@ from scaly_ir.op import CallEffectKind, Op, registry_scope
 from scaly_ir.passes.prog.fuse_elementwise import GROWTH_LIMIT, FuseElementwise
 from scaly_ir.types import FLOAT64
 from tests.passes.prog.evaluator import EvaluationError, Result, run
+from tests.passes.prog.golden_files import programs_of
 from tests.passes.prog.programs import inputs_of, modules
 
-GOLDEN = Path(__file__).parents[3] / "testdata" / "passes" / "fuse_elementwise"
 MEANINGLESS = ("keep_self_reading_producer", "keep_unknown_callee")
 """Golden files that cannot be run."""
 
@@ -76,7 +76,7 @@ def test_fusion_keeps_values_and_repeats_no_expensive_work(module: Node) -> None
         _check(fused)  # a buffer whose other reader was fused away may go in a second run
 
 
-@pytest.mark.parametrize("path", sorted(GOLDEN.glob("*.sir")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", programs_of("fuse_elementwise"), ids=lambda path: path.stem)
 def test_golden_files(path: Path) -> None:
     module = sc.parse(path.read_text(encoding="utf-8"), path.name)
     fused = fuse(module) if path.stem in MEANINGLESS else _check(module, integer=1)
