@@ -65,7 +65,7 @@ SCALAR_OPS: Final[dict[str, ScalarOp]] = {
     "erf": ScalarOp("arith", "float", _X, cost="expensive", numpy=in_double(reference.erf)),
     "floor": ScalarOp("arith", "float", _X, numpy=quiet("floor")),
     "ceil": ScalarOp("arith", "float", _X, numpy=quiet("ceil")),
-    "pow": ScalarOp("arith", "float", _XY, cost="expensive", numpy=in_double("power")),
+    "pow": ScalarOp("arith", "float", _XY, cost="expensive", numpy=in_double(reference.power)),
     "atan2": ScalarOp("arith", "float", ("y", "x"), cost="expensive", numpy=in_double("arctan2")),
     "minimum": ScalarOp("arith", _NUMERIC, _XY, numpy=quiet(reference.minimum)),
     "maximum": ScalarOp("arith", _NUMERIC, _XY, numpy=quiet(reference.maximum)),

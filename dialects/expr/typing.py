@@ -12,8 +12,9 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+from scaly_ir.attributes import Attrs
 from scaly_ir.dialects.expr import ops
-from scaly_ir.graph import Node
+from scaly_ir.graph import Node, intern_node
 from scaly_ir.op import Op
 from scaly_ir.spec import shown_value
 from scaly_ir.tables import Table
@@ -131,10 +132,18 @@ Rule = Callable[[Op, Sequence[Node], Mapping[str, Any], Any], "TensorType | None
 
 
 def _scalar_rule(op: Op) -> Rule:
+    if op.get_attr("TScalarTyping") is None:
+        return _registered
     from scaly_ir.dialects.expr.elementwise_typing import dense_rule
     from scaly_ir.dialects.expr.sparse_typing import elementwise_rule
 
     return elementwise_rule(op, dense_rule(op))
+
+
+def _registered(op: Op, args: Sequence[Node], attrs: Mapping[str, Any], stated: Any) -> TensorType | None:
+    """Return what the rule of an operator of a third party says, else the type that is stated."""
+    inferred: TensorType | None = op.result_type(intern_node(op, tuple(args), Attrs(attrs), stated))
+    return stated if inferred is None else inferred
 
 
 # --- sources, shapes --------------------------------------------------------------------------------------------------

@@ -80,3 +80,13 @@ def maximum(x: Any, y: Any) -> Any:
     import numpy
 
     return numpy.where(y != y, x, numpy.where(x != x, y, numpy.maximum(x, y)))[()]
+
+
+def power(x: Any, y: Any) -> Any:
+    """Return ``x ** y`` as C has it: for a single exponent of 0.5, NumPy takes a root, which keeps the sign of zero."""
+    import numpy
+
+    root = numpy.equal(y, 0.5)
+    result = numpy.power(x, y)
+    result = numpy.where(root & numpy.equal(x, 0.0), 0.0, result)
+    return numpy.where(root & numpy.isneginf(x), numpy.inf, result)

@@ -374,3 +374,10 @@ def test_a_registered_operator_is_evaluated_by_its_reference() -> None:
         assert outcome(result, op, FLOAT64, value) == (None, reason)
     with pytest.raises(TypeError, match="no value of int64"):
         result(_registered("to_float", np.sqrt), INT64, 4)
+
+
+@pytest.mark.parametrize(("base", "expected"), [(-0.0, 0.0), (0.0, 0.0), (-math.inf, math.inf), (4.0, 2.0)])
+def test_a_power_of_one_half_is_no_root(base: float, expected: float) -> None:
+    result = evaluate("pow", FLOAT64, [base, 0.5])
+    assert isinstance(result, float)
+    assert (result, math.copysign(1.0, result)) == (expected, 1.0)

@@ -310,7 +310,9 @@ _LIBM: dict[str, Callable[..., Any]] = {
     **{name: getattr(np, name) for name in "sin cos tan sinh cosh tanh exp log sqrt floor ceil".split()},
     **{f"a{name}": getattr(np, f"arc{name}") for name in "sin cos tan".split()},
     "erf": math.erf,
-    "pow": np.power,
+    "pow": lambda x, y: (
+        math.inf if y == 0.5 and x == -math.inf else np.power(x, y) + 0.0 if y == 0.5 else np.power(x, y)
+    ),
     "atan2": np.arctan2,
 }
 
