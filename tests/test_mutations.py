@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Final
 
 import pytest
 
+from tests.counting import calls_of
 from tests.dialects.prog.texts import ODD_TOKENS, pieces
 from tests.test_seeds import SEEDS, listings
 from tests.tools.running import scaly_opt
@@ -271,19 +271,7 @@ _QUICK: Final = (
 
 
 def _calls(text: str) -> int:
-    """Return how many functions the tool calls for a text: its work, whatever else the machine does."""
-    count = 0
-
-    def tick(*_: object) -> None:
-        nonlocal count
-        count += 1
-
-    sys.setprofile(tick)
-    try:
-        scaly_opt(stdin=text)
-    finally:
-        sys.setprofile(None)
-    return count
+    return calls_of(lambda: scaly_opt(stdin=text))
 
 
 @pytest.mark.parametrize("name", HOSTILE if FULL else _QUICK)

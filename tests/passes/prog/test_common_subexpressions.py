@@ -6,10 +6,8 @@ is worked out once more by brute force, in `bindings.py`.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -23,6 +21,7 @@ from scaly_ir.graph import Node, postorder
 from scaly_ir.op import CallEffectKind, Op, registry_scope
 from scaly_ir.passes.prog.common_subexpressions import eliminate
 from scaly_ir.types import FLOAT64, INT64
+from tests.counting import calls_of
 from tests.passes.prog.bindings import assert_nothing_repeated, check_bindings
 from tests.passes.prog.evaluator import EvaluationError, Result, run
 from tests.passes.prog.golden_files import programs_of
@@ -326,20 +325,8 @@ def _divisions(length: int) -> Node:
 
 
 def _calls(module: Node) -> int:
-    """Return how many function calls, of Python and of C, it takes to run the pass on a module."""
-    count = 0
-
-    def profile(frame: FrameType, event: str, argument: object) -> None:
-        nonlocal count
-        count += event in ("call", "c_call")
-
-    sys.setprofile(profile)
-    try:
-        after = eliminate(module)
-    finally:
-        sys.setprofile(None)
-    assert after is not module
-    return count
+    assert eliminate(module) is not module
+    return calls_of(lambda: eliminate(module))
 
 
 @pytest.mark.parametrize("make", [_nest, _wide, _changing, _chain, _divisions])

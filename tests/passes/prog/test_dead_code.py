@@ -5,11 +5,8 @@ The golden files in `testdata/passes/dce` show what comes out; here they are run
 
 from __future__ import annotations
 
-import gc
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import FrameType
 
 import pytest
 from hypothesis import given, settings
@@ -21,6 +18,7 @@ from scaly_ir.graph import Node, preorder
 from scaly_ir.op import CallEffectKind, Op, registry_scope
 from scaly_ir.passes.prog.dead_code import eliminate
 from scaly_ir.types import FLOAT64
+from tests.counting import calls_of
 from tests.passes.prog.evaluator import run
 from tests.passes.prog.golden_files import programs_of
 from tests.passes.prog.programs import inputs_of, modules
@@ -383,20 +381,7 @@ def _procedure(body: list[Node]) -> Node:
 
 
 def _calls(module: Node) -> int:
-    """Return how many function calls, of Python and of C, it takes."""
-    gc.collect()  # what earlier tests left would be counted when it goes
-    count = 0
-
-    def profile(frame: FrameType, event: str, argument: object) -> None:
-        nonlocal count
-        count += event in ("call", "c_call")
-
-    sys.setprofile(profile)
-    try:
-        eliminate(module)
-    finally:
-        sys.setprofile(None)
-    return count
+    return calls_of(lambda: eliminate(module))
 
 
 def _chain_of_scalars(length: int, *, used: bool = True) -> Node:

@@ -5,10 +5,8 @@ The golden files in `testdata/passes/fuse_elementwise` show what comes out; here
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import FrameType
 
 import pytest
 from hypothesis import given, settings
@@ -19,6 +17,7 @@ from scaly_ir.graph import Node, postorder
 from scaly_ir.op import CallEffectKind, Op, registry_scope
 from scaly_ir.passes.prog.fuse_elementwise import GROWTH_LIMIT, FuseElementwise
 from scaly_ir.types import FLOAT64
+from tests.counting import calls_of
 from tests.passes.prog.evaluator import EvaluationError, Result, run
 from tests.passes.prog.golden_files import programs_of
 from tests.passes.prog.programs import inputs_of, modules
@@ -211,20 +210,8 @@ def _chain(length: int) -> Node:
 
 
 def _calls(module: Node) -> int:
-    """Return how many function calls, of Python and of C, it takes to fuse a module."""
-    count = 0
-
-    def profile(frame: FrameType, event: str, argument: object) -> None:
-        nonlocal count
-        count += event in ("call", "c_call")
-
-    sys.setprofile(profile)
-    try:
-        fused = fuse(module)
-    finally:
-        sys.setprofile(None)
-    assert len(build.body_of(fused.args[0])) == 1
-    return count
+    assert len(build.body_of(fuse(module).args[0])) == 1
+    return calls_of(lambda: fuse(module))
 
 
 def test_the_work_is_linear_in_the_length_of_a_chain() -> None:

@@ -5,11 +5,8 @@ The golden files in `testdata/passes/legalize` and `testdata/passes/lower_intrin
 
 from __future__ import annotations
 
-import gc
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import FrameType
 from typing import Any
 
 import pytest
@@ -21,6 +18,7 @@ from scaly_ir.graph import Node, intern_node, postorder
 from scaly_ir.op import CallEffectKind, Op, registry_scope
 from scaly_ir.passes.prog.legalization import legalize, lower_intrinsics
 from scaly_ir.types import FLOAT64, INT64
+from tests.counting import calls_of
 from tests.passes.prog.evaluator import run
 from tests.passes.prog.programs import inputs_of, modules
 
@@ -402,20 +400,7 @@ def _procedure(body: list[Node]) -> Node:
 
 
 def _calls(module: Node) -> int:
-    """Return how many function calls, of Python and of C, it takes."""
-    gc.collect()  # what earlier tests left would be counted when it goes
-    count = 0
-
-    def profile(frame: FrameType, event: str, argument: object) -> None:
-        nonlocal count
-        count += event in ("call", "c_call")
-
-    sys.setprofile(profile)
-    try:
-        legalize(module, target="c")
-    finally:
-        sys.setprofile(None)
-    return count
+    return calls_of(lambda: legalize(module, target="c"))
 
 
 def _growing(count: int, value: Callable[[Node], Node]) -> Node:
