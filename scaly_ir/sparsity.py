@@ -6,6 +6,7 @@ Source: expression specification 1.5 and 1.6.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, NoReturn
@@ -125,7 +126,10 @@ def _checked(
     extents = tuple([int(extent) for extent in shape])
     if len(extents) != 2 or min(extents) < 0:
         raise ValueError(f"sparsity: a pattern has two non-negative extents, got {list(shape)}")
-    row_list, column_list = [int(row) for row in rows], [int(column) for column in columns]
+    try:
+        row_list, column_list = [*map(operator.index, rows)], [*map(operator.index, columns)]
+    except TypeError as error:
+        raise ValueError(f"sparsity: a coordinate is no integer: {error}") from None
     if len(row_list) != len(column_list):
         raise ValueError(f"sparsity: {len(row_list)} rows and {len(column_list)} columns")
     for name, listed, extent in (("row", row_list, extents[0]), ("column", column_list, extents[1])):

@@ -145,7 +145,10 @@ def reduce(x: Any, kind: str, axis: Any = None, *, keepdims: bool = False) -> Ex
 def reshape(x: Any, shape: Any) -> Expr:
     """Return the same entries in another shape, in which one -1 is worked out."""
     (value,) = operands(x)
-    extents = [operator.index(e) for e in (shape if isinstance(shape, tuple | list) else [shape])]
+    extents = list(shape) if isinstance(shape, tuple | list) else [shape]
+    if any([isinstance(extent, bool) or not hasattr(extent, "__index__") for extent in extents]):
+        raise TypeError(f"the extents of a shape are ints, got {shape!r}")
+    extents = [operator.index(extent) for extent in extents]
     if extents.count(-1) > 1:
         raise ValueError(f"only one extent can be -1, got {tuple(extents)}")
     if -1 in extents:

@@ -16,8 +16,9 @@ from scaly_ir.dialects.expr.functions import body_of, input_names_of, inputs_of,
 from scaly_ir.dialects.expr.ingest import checked
 from scaly_ir.dialects.expr.node import Expr
 from scaly_ir.dialects.expr.spec import verify_expr
+from scaly_ir.dialects.expr.substitution import substitute_inputs
 from scaly_ir.dialects.expr.trees import Arg, Group, Tree, flatten, rebuild
-from scaly_ir.graph import Node
+from scaly_ir.graph import Node, postorder
 from scaly_ir.types import FLOAT64
 
 if TYPE_CHECKING:
@@ -196,13 +197,16 @@ class Function:
         import numpy
 
         array = numpy.asarray(value)
-        if array.dtype.char == "d" and array.dtype.isnative and array.shape == formal.shape:
+        pattern = formal.type.pattern
+        if pattern is None and array.dtype.char == "d" and array.dtype.isnative and array.shape == formal.shape:
             return array  # as nearly always: all leaves are float64
         dtype = str(formal.type.dtype)
         if array.dtype.hasobject or not numpy.can_cast(array.dtype, dtype, "same_kind"):
             raise TypeError(f"{self.name}: expected {dtype} for '{formal.name}', got {array.dtype}")
         if array.shape != formal.shape:
             raise ValueError(f"{self.name}: expected shape {formal.shape} for '{formal.name}', got {array.shape}")
+        if pattern is not None and numpy.any(numpy.where(pattern.to_mask(), 0, array)):
+            raise ValueError(f"{self.name}: '{formal.name}' has entries outside of its sparsity pattern")
         return array.astype(dtype, copy=False)
 
     # --- identity -----------------------------------------------------------------------------------------------------
@@ -253,7 +257,7 @@ def graph(
         raise ValueError(f"{name}: {len(output_names)} output names for {len(results)} outputs")
     _check_distinct(name, "input", [str(formal.name) for formal in inputs])
     _check_distinct(name, "output", output_names)
-    node = make_function(name, inputs, results, output_names)
+    node = make_function(name, inputs, _on_declared(inputs, results), output_names)
     _check_inputs(node)
     verify_expr(node)
     return node
@@ -265,6 +269,19 @@ def _check_distinct(name: str, what: str, names: Sequence[str]) -> None:
         if each in seen:
             raise ValueError(f"{name}: two {what}s are called '{each}'")
         seen.add(each)
+
+
+def _on_declared(inputs: Sequence[Expr], outputs: Sequence[Expr]) -> list[Node]:
+    """Return outputs on the inputs as declared: a hint that an input was given goes to a reshape to its own shape."""
+    declared = {(formal.name, formal.type): formal for formal in inputs}
+    values: dict[Node, Node] = {}
+    for node in postorder(*outputs):
+        formal = declared.get((node.attrs.get("name"), node.type)) if node.op is ops.INPUT else None
+        if formal is not None and formal is not node:
+            dense = formal.type.pattern is None
+            view = build.make(ops.RESHAPE, [formal], {"shape": formal.shape}) if dense else formal
+            values[node] = build.hinted(view, node.attrs.get("lowering", "auto")) if dense else view
+    return substitute_inputs(outputs, values) if values else list(outputs)
 
 
 def _check_inputs(node: Node) -> None:
@@ -283,8 +300,6 @@ def _renamed(
     """Return inputs called `names`, and the outputs on them."""
     if len(names) != len(inputs):
         raise ValueError(f"{name}: {len(names)} input names for {len(inputs)} inputs")
-    from scaly_ir.dialects.expr.substitution import substitute_inputs
-
     renamed = [formal.with_attrs(name=new) for formal, new in zip(inputs, names, strict=True)]
     results = substitute_inputs(outputs, dict(zip(inputs, renamed, strict=True)))
     return renamed, results  # type: ignore[return-value]

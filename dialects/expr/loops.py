@@ -5,6 +5,7 @@ Source: expression specification 2.8 and 3.4.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -31,7 +32,16 @@ class _Windowed:
 
 def window(x: Any, start: int, stride: int) -> _Windowed:
     """Let step ``i`` read the entries of `x` from ``start + i * stride`` on."""
-    return _Windowed(x, start, stride)
+    return _Windowed(x, _count("start", start), _count("stride", stride))
+
+
+def _count(what: str, value: Any) -> int:
+    if isinstance(value, bool):
+        raise TypeError(f"the {what} of a window is an int, got {value!r}")
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"the {what} of a window is an int, got {value!r}") from None
 
 
 def broadcast(x: Any) -> _Windowed:
@@ -42,7 +52,7 @@ def broadcast(x: Any) -> _Windowed:
 def _resolve(name: str, formal: Expr, value: Any, steps: int) -> Window:
     """Return the windows of an argument; see the specification for the order in which its form is tried."""
     size = formal.size
-    given = (_Windowed(*value) if len(value) == 3 else value) if isinstance(value, tuple) else value
+    given = window(*value) if isinstance(value, tuple) and len(value) == 3 else value
     if isinstance(given, _Windowed):
         x = beside(given.value, formal.type.dtype)
         found = Window(x if x.ndim == 1 else x.vec(), given.start, given.stride)
@@ -114,7 +124,9 @@ def vmap(f: Function, n: int, args: Sequence[Any] | None = None, *, output: int 
     With `args` it returns the node of one `output` at once, flat.
     """
     body = _function(f, "sc.vmap")
-    _check_steps("sc.vmap", n)
+    n = _check_steps("sc.vmap", n)
+    if not 0 <= output < len(body.outputs):
+        raise ValueError(f"sc.vmap: output {output} is out of range: '{body.name}' has {len(body.outputs)}")
     if args is not None:
         return _mapped(body, n, list(args))(output)
 
@@ -122,8 +134,10 @@ def vmap(f: Function, n: int, args: Sequence[Any] | None = None, *, output: int 
         leaves = [
             leaf
             for tree, value in zip(body.input_trees, _as_many(body, given), strict=True)
-            for leaf in flatten(tree, value, body.name)
+            for leaf in flatten(tree, value, body.name, is_leaf=_is_argument)
         ]
+        if not any([_is_symbolic(leaf) for leaf in leaves]):
+            leaves = [_converted(body, formal, leaf) for formal, leaf in zip(body.inputs, leaves, strict=True)]
         result = _mapped(body, n, leaves)
         parts = [_stacked(result(number), n, out) for number, out in enumerate(body.outputs)]
         if any([_is_symbolic(leaf) for leaf in leaves]):
@@ -133,6 +147,24 @@ def vmap(f: Function, n: int, args: Sequence[Any] | None = None, *, output: int 
         return rebuild(body.output_tree, evaluate(parts, {}))
 
     return call
+
+
+def _is_argument(value: Any) -> bool:
+    """Tell whether a value is one argument: no tuple, or ``(x, start, stride)``."""
+    return not isinstance(value, tuple) or (len(value) == 3 and not any([isinstance(e, tuple) for e in value]))
+
+
+def _converted(body: Function, formal: Expr, leaf: Any) -> Any:
+    """Return a numerical argument as an array of the dtype of its input, where NumPy's ``same_kind`` allows it."""
+    import numpy
+
+    spread = window(*leaf) if isinstance(leaf, tuple) else leaf
+    array = numpy.asarray(spread.value if isinstance(spread, _Windowed) else spread)
+    dtype = str(formal.type.dtype)
+    if array.dtype.hasobject or not numpy.can_cast(array.dtype, dtype, "same_kind"):
+        raise TypeError(f"{body.name}: expected {dtype} for '{formal.name}', got {array.dtype}")
+    array = array.astype(dtype, copy=False)
+    return _Windowed(array, spread.start, spread.stride) if isinstance(spread, _Windowed) else array
 
 
 def _as_many(body: Function, given: Sequence[Any]) -> Sequence[Any]:
@@ -158,11 +190,13 @@ def _stacked(flat: Expr, n: int, entry: Expr) -> Expr:
     return flat if entry.shape == () else flat.reshape((n, *entry.shape))
 
 
-def _check_steps(what: str, n: Any) -> None:
-    if isinstance(n, bool) or not isinstance(n, int):
+def _check_steps(what: str, n: Any) -> int:
+    if isinstance(n, bool) or not hasattr(n, "__index__"):
         raise TypeError(f"{what}: the number of steps is an int, got {n!r}")
+    n = operator.index(n)
     if n < 0:
         raise ValueError(f"{what}: the number of steps is {n}, expected at least 0")
+    return int(n)
 
 
 def scan(
@@ -214,7 +248,12 @@ def fori_loop(n: int, body: Function, init: Any, *, params: Any = (), reverse: b
 
 
 def _many(values: Any) -> tuple[Any, ...]:
-    return tuple(values) if isinstance(values, tuple | list) else (values,)
+    return tuple(values) if _are_several(values) else (values,)
+
+
+def _are_several(values: Any) -> bool:
+    """Tell several values from one: a list of numbers is one array."""
+    return isinstance(values, tuple) or (isinstance(values, list) and any([isinstance(v, Node) for v in values]))
 
 
 def _loop(
@@ -232,12 +271,12 @@ def _loop(
 ) -> tuple[Any, Any, Expr]:
     """Return carries, stacked results and the count of steps of one loop."""
     function = _function(body, what)
-    _check_steps(what, length)
-    single = not isinstance(init, tuple | list)
+    length = _check_steps(what, length)
+    single = not _are_several(init)
     starts = _many(init)
     formals = function.inputs
     step = 1 if index else 0
-    values = xs if isinstance(xs, list) or _is_several(xs) else (xs,)
+    values = xs if _is_several(xs) else (xs,)
     if len(formals) != len(starts) + step + len(values):
         counted = f"{len(starts)} carries, {'a step number, ' if index else ''}{len(values)} further arrays"
         raise TypeError(f"{what}: body '{function.name}' takes {len(formals)} arrays, given are {counted}")
@@ -268,7 +307,8 @@ def _loop(
 
 def _is_several(xs: Any) -> bool:
     """Tell a tuple of arguments from one argument with its window, ``(x, start, stride)``."""
-    return isinstance(xs, tuple) and not (len(xs) == 3 and type(xs[1]) is int and type(xs[2]) is int)
+    triple = isinstance(xs, tuple) and len(xs) == 3 and type(xs[1]) is int and type(xs[2]) is int
+    return _are_several(xs) and not triple
 
 
 def _initial(what: str, formal: Expr, value: Any) -> Expr:

@@ -71,14 +71,21 @@ def group(*trees: Tree) -> Group:
     return Group(tuple(trees))
 
 
-def flatten(tree: Tree, values: Any, what: str, *, error: type[Exception] = ValueError) -> list[Any]:
+def flatten(
+    tree: Tree,
+    values: Any,
+    what: str,
+    *,
+    error: type[Exception] = ValueError,
+    is_leaf: Callable[[Any], bool] = lambda value: not isinstance(value, tuple),
+) -> list[Any]:
     """Return the leaves of nested tuples that are grouped as `tree` is; `error` when they are not."""
     found = []
     pending: list[tuple[Tree, Any]] = [(tree, values)]
     while pending:
         part, value = pending.pop()
         if isinstance(part, Arg):
-            if isinstance(value, tuple):
+            if not is_leaf(value):
                 raise error(f"{what}: expected one array for '{part.name}', got a tuple of {len(value)}")
             found.append(value)
             continue

@@ -14,6 +14,7 @@ from scaly_ir.dialects.expr import ops
 from scaly_ir.dialects.expr.functions import body_of, callees_of, in_order, inputs_of, outputs_of
 from scaly_ir.dialects.expr.simplify import simplify_function
 from scaly_ir.dialects.prog import build
+from scaly_ir.dialects.prog.ops import RESERVED_PREFIX
 from scaly_ir.errors import LoweringError
 from scaly_ir.graph import Node
 from scaly_ir.pass_manager import Pass
@@ -147,8 +148,9 @@ def _lowered(form: Form, names: Mapping[Form, str], *, is_entry: bool) -> Node:
     hint = max([node.attrs.get("lowering", "auto") for node in body_of(function)], key=ops.HINTS.index)
     normal = simplify_function(function)
     read = [node for number, node in enumerate(inputs_of(normal)) if number not in form.in_place]
-    inputs = [_param(str(node.attrs["name"]), node) for node in read]
-    outputs = _output_params(normal, {str(param.attrs["name"]) for param in inputs})
+    taken: set[str] = set()
+    inputs = [_param(_parameter_name(str(node.attrs["name"]), taken), node) for node in read]
+    outputs = _output_params(normal, taken)
     proc = Procedure(function, names, [*inputs, *outputs])
     proc.values.update(zip(read, inputs, strict=True))
     _set_targets(proc, outputs_of(normal), outputs)
@@ -176,14 +178,18 @@ def _param(name: str, node: Node) -> Node:
 
 def _output_params(function: Node, taken: set[str]) -> list[Node]:
     """Return the parameters for outputs; one that is called like an input, or another output, gets a number."""
-    params = []
-    for name, node in zip(function.attrs["output_names"], outputs_of(function), strict=True):
-        free, number = name, 2
-        while free in taken:
-            free, number = f"{name}_{number}", number + 1
-        taken.add(free)
-        params.append(_param(free, node))
-    return params
+    pairs = zip(function.attrs["output_names"], outputs_of(function), strict=True)
+    return [_param(_parameter_name(name, taken), node) for name, node in pairs]
+
+
+def _parameter_name(name: str, taken: set[str]) -> str:
+    """Return a name for a parameter, and take it: one that is reserved or taken is changed."""
+    wanted = f"_{name}" if name.startswith(RESERVED_PREFIX) else name
+    free, number = wanted, 2
+    while free in taken:
+        free, number = f"{wanted}_{number}", number + 1
+    taken.add(free)
+    return free
 
 
 def _set_targets(proc: Procedure, results: Sequence[Node], outputs: Sequence[Node]) -> None:

@@ -284,6 +284,10 @@ def test_patterns() -> None:
     assert sc.SparsityPattern.from_csc((2, 3), *pattern.to_csc()) is pattern
     assert sc.SparsityPattern.dense((2, 3)).nnz == 6
     assert sc.SparsityPattern.empty((2, 3)).nnz == 0
+    with pytest.raises(ValueError, match="a coordinate is no integer"):
+        sc.SparsityPattern((2, 3), [0.5], [0])  # type: ignore[list-item]
+    with pytest.raises(TypeError, match="the extents of a shape are ints"):
+        X.reshape(True, 3)
     for rows, columns in (([0, 0], [1, 1]), ([2], [0]), ([0], [3]), ([-1], [0]), ([0], [])):
         with pytest.raises(ValueError, match="sparsity"):
             sc.SparsityPattern((2, 3), rows, columns)

@@ -248,3 +248,29 @@ def test_a_thousand_functions_that_call_each_other() -> None:
         x = sc.sym("x")
         function = sc.Function.from_exprs(f"f{number}", [x], [function(x) + 1.0])
     assert function(0.0) == 1000.0
+
+
+def test_a_hint_on_a_parameter_goes_to_a_reshape() -> None:
+    @sc.function(sc.arg("x", 3))
+    def f(x: sc.Expr) -> sc.Expr:
+        return x.block() * 2.0 + x
+
+    assert f.outputs[0].lowering == "block"
+    assert [node.op for node in f.nodes].count(sc.Op.get("expr.input")) == 1
+    assert f([1.0, 2.0, 3.0]).tolist() == [3.0, 6.0, 9.0]
+    reread: Any = sc.parse(sc.render_expr_assembly(f))
+    assert reread.args[-1] is f.node
+
+
+@pytest.mark.parametrize("name", ["SCALY_f", "double", "w", "\u00e9", "two words"])
+def test_arrays_may_be_called_anything(name: str) -> None:
+    x = sc.sym(name, 2)
+    for output in (name, f"_{name}"):
+        assert sc.Function.from_exprs("f", [x], [x * 2.0], output_names=[output])([1.0, 2.0]).tolist() == [2.0, 4.0]
+
+
+def test_what_lies_outside_of_a_pattern_is_refused() -> None:
+    pattern = sc.SparsityPattern((2, 2), [0], [1])
+    f = sc.function(sc.arg("a", sc.TensorType((2, 2), pattern=pattern)), name="f")(lambda a: -a)
+    with pytest.raises(ValueError, match="f: 'a' has entries outside of its sparsity pattern"):
+        f([[1.0, 2.0], [3.0, 4.0]])

@@ -191,7 +191,7 @@ def test_fori_loop() -> None:
     [
         (lambda: sc.scan(running, 0.0, length=4), TypeError, "body 'running' takes 2 arrays"),
         (
-            lambda: sc.scan(running, [0.0, 0.0], sc.sym("x", 4), length=4),
+            lambda: sc.scan(running, (0.0, 0.0), sc.sym("x", 4), length=4),
             TypeError,
             "takes 2 arrays, given are 2 carries",
         ),
@@ -240,3 +240,31 @@ def test_peeled_windows_hold_the_entries_of_the_view(data: st.DataObject) -> Non
     flat = sc.evaluate(found.outer, values)
     windows = [flat[found.start + i * found.stride :][:size] for i in range(steps)]
     np.testing.assert_array_equal(np.array(windows), sc.evaluate(view, values))
+
+
+def test_numbers_that_are_mapped_are_converted_as_those_of_a_call() -> None:
+    us = np.zeros(10)
+    whole = sc.vmap(model, 10)(np.arange(20), us)
+    np.testing.assert_array_equal(whole, sc.vmap(model, 10)(np.arange(20.0), us))
+    np.testing.assert_array_equal(sc.vmap(model, cast(Any, np.int64(10)))((np.arange(20.0), 0, 2), us), whole)
+    with pytest.raises(TypeError, match="model: expected float64 for 'z', got complex128"):
+        sc.vmap(model, 10)(np.zeros(20, complex), us)
+
+
+def test_windows_may_be_spelled_out_in_both_forms() -> None:
+    z = sc.sym("l", 21)
+    called = sc.vmap(model, 10)((z, 1, 2), US)
+    assert called.args[0] is sc.vmap(model, 10, [(z, np.int64(1), 2), US])
+    with pytest.raises(TypeError, match=r"the start of a window is an int, got 1\.5"):
+        sc.window(z, 1.5, 2)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="output 1 is out of range"):
+        sc.vmap(model, 10, [z[1:], US], output=1)
+
+
+def test_a_list_of_numbers_is_one_carry() -> None:
+    @sc.function(sc.arg("c", 2))
+    def twice(c: sc.Expr) -> sc.Expr:
+        return 2.0 * c
+
+    final, _ = sc.scan(twice, [1.0, 2.0], length=3)
+    assert sc.evaluate(final, {}).tolist() == [8.0, 16.0]
