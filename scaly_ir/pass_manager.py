@@ -108,9 +108,14 @@ def _steps(pipeline: Pipeline, item: Item, text: str) -> Sequence[Pass]:
     try:
         return pipeline.steps()
     except OptionError as failure:
-        given = [option for option in item.options if option.key.replace("-", "_") == failure.key]
-        start, end = (given[-1].value_start, given[-1].value_end) if given else (item.start, item.end)
-        raise PipelineError(str(failure), text=text, start=start, end=end) from None
+        raise _located(failure, item, text) from None
+
+
+def _located(failure: OptionError, item: Item, text: str) -> PipelineError:
+    """Return the error for the value of an option, at that value."""
+    given = [option for option in item.options if option.key.replace("-", "_") == failure.key]
+    start, end = (given[-1].value_start, given[-1].value_end) if given else (item.start, item.end)
+    return PipelineError(str(failure), text=text, start=start, end=end)
 
 
 def _build(item: Item, text: str, registry: Registry) -> Pass:
@@ -119,7 +124,10 @@ def _build(item: Item, text: str, registry: Registry) -> Pass:
         hint = did_you_mean(name, registry) or "; --list-passes shows all"
         raise PipelineError(f"unknown pass '{item.name}'{hint}", text=text, start=item.start, end=item.end)
     cls = load_pass(registry, name)
-    return cls(**read_options(item, cls, f"pass '{name}'", text))
+    try:
+        return cls(**read_options(item, cls, f"pass '{name}'", text))
+    except OptionError as failure:
+        raise _located(failure, item, text) from None
 
 
 def read_options(item: Item, cls: type[Any], what: str, text: str) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from scaly_ir.dialects.expr.ingest import checked
 from scaly_ir.dialects.expr.node import Expr
 from scaly_ir.dialects.expr.spec import verify_expr
 from scaly_ir.dialects.expr.substitution import substitute_inputs
-from scaly_ir.dialects.expr.trees import Arg, Group, Tree, flatten, rebuild
+from scaly_ir.dialects.expr.trees import Arg, Group, Tree, flatten, fold, rebuild
 from scaly_ir.graph import Node, postorder
 from scaly_ir.types import FLOAT64
 
@@ -124,7 +124,7 @@ class Function:
         """Apply the function: to expressions symbolically, to numbers (or nothing) numerically.
 
         A numerical call runs compiled code, which is made at the first one and kept on disk. Where there is no C
-        compiler, or the function has no form in C, the evaluator computes the same, and a `NotCompiledWarning` says so
+        compiler, or the function has no form in C, the evaluator computes it, and a `NotCompiledWarning` says so
         once.
 
         Numbers are converted to the dtype of their input where NumPy's ``same_kind`` allows it. `ValueError` for a
@@ -146,8 +146,10 @@ class Function:
 
     def _leaves(self, args: Sequence[Any]) -> list[Any]:
         if len(args) != len(self.input_trees):
-            names = ", ".join(self.input_names)
-            raise TypeError(f"{self.name} takes {len(self.input_trees)} arguments ({names}), got {len(args)}")
+            count = len(self.input_trees)
+            trees = [str(fold(tree, lambda leaf: leaf.name)).replace("'", "") for tree in self.input_trees]
+            wanted = f"{count} argument{'' if count == 1 else 's'}"
+            raise TypeError(f"{self.name} takes {wanted} ({', '.join(trees)}), got {len(args)}")
         return [
             leaf for tree, value in zip(self.input_trees, args, strict=True) for leaf in flatten(tree, value, self.name)
         ]
@@ -216,6 +218,9 @@ class Function:
 
     def __hash__(self) -> int:
         return hash(self.node)
+
+    def __reduce__(self) -> tuple[type[Function], tuple[Node, tuple[Tree, ...], Tree]]:
+        return Function, (self.node, self.input_trees, self.output_tree)
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"a function is immutable: cannot set '{name}'")

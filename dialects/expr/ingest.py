@@ -90,7 +90,7 @@ def _entry(entry: Any, dtype: DType) -> float:
 
 def checked(value: Node) -> Expr:
     """Return a node that is a tensor; `TypeError` for any other."""
-    if not isinstance(value.type, TensorType):
+    if not isinstance(value, Node) or not isinstance(value.type, TensorType):
         raise TypeError(f"{value!r} is no tensor expression")
     return value  # type: ignore[return-value]
 

@@ -13,7 +13,7 @@ from scaly_ir.dialects.expr.ingest import splat
 from scaly_ir.dialects.expr.library import to_dense
 from scaly_ir.dialects.expr.substitution import take_hint
 from scaly_ir.graph import Node
-from scaly_ir.pass_manager import Pass
+from scaly_ir.pass_manager import OptionError, Pass
 from scaly_ir.passes.expr.functions import invocation, map_functions, map_operations
 from scaly_ir.tensors import TensorType
 from scaly_ir.types import INT64
@@ -31,6 +31,10 @@ class UnrollLoops(Pass):
     dialects: ClassVar[frozenset[str]] = frozenset({"expr"})
 
     max_length: int = 8
+
+    def __post_init__(self) -> None:
+        if self.max_length < 0:
+            raise OptionError("max_length", f"max_length is {self.max_length}, expected at least 0")
 
     def run(self, root: Node) -> Node:
         """Return the module with short loops unrolled; their bodies stay functions."""

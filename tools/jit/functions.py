@@ -153,5 +153,5 @@ def _notify(reason: str, kind: type[Exception]) -> None:
     """Say why the evaluator computes, once for each kind of reason."""
     if kind not in _SHOWN:
         _SHOWN.add(kind)
-        message = f"{reason}; the evaluator computes the same, only more slowly (this is said once)"
+        message = f"{reason}; the evaluator computes it, more slowly (this is said once)"
         warnings.warn(message, NotCompiledWarning, stacklevel=5)

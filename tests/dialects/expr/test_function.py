@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,7 @@ def test_form_b_has_an_input_tree_and_an_output_tree() -> None:
     call = product((x, x))
     assert call.op == sc.ExprOp.CALL
     assert call.attrs["callee"] is product.node
-    with pytest.raises(TypeError, match=r"^product takes 1 arguments \(x, y\), got 2$"):
+    with pytest.raises(TypeError, match=r"^product takes 1 argument \(\(x, y\)\), got 2$"):
         product(x, x)
 
 
@@ -133,7 +134,7 @@ def test_numbers_are_converted_as_numpy_allows() -> None:
         double(np.array([1j, 2, 3]))
     with pytest.raises(ValueError, match=r"^double: expected shape \(3,\) for 'x', got \(3, 1\)$"):
         double(np.zeros((3, 1)))
-    with pytest.raises(TypeError, match=r"^double takes 1 arguments \(x\), got 2$"):
+    with pytest.raises(TypeError, match=r"^double takes 1 argument \(x\), got 2$"):
         double(1.0, 2.0)
 
 
@@ -274,3 +275,9 @@ def test_what_lies_outside_of_a_pattern_is_refused() -> None:
     f = sc.function(sc.arg("a", sc.TensorType((2, 2), pattern=pattern)), name="f")(lambda a: -a)
     with pytest.raises(ValueError, match="f: 'a' has entries outside of its sparsity pattern"):
         f([[1.0, 2.0], [3.0, 4.0]])
+
+
+def test_functions_are_pickled_with_their_grouping() -> None:
+    assert pickle.loads(pickle.dumps(product)) is product
+    with pytest.raises(TypeError, match="is no tensor expression"):
+        sc.evaluate([(product.outputs[0],)], {})

@@ -141,3 +141,9 @@ def test_sparse_carries_are_stacked_densely() -> None:
     array = [np.array([[0.0, 2.0], [3.0, 0.0]])]
     for after, before in zip(evaluate_function(entry, array), evaluate_function(function.node, array), strict=True):
         np.testing.assert_array_equal(after, before)
+
+
+def test_the_greatest_length_is_no_negative_number() -> None:
+    with pytest.raises(sc.PipelineError, match="max_length is -1, expected at least 0") as caught:
+        sc.run_passes(sc.parse("expr.module {}"), "unroll_loops{max_length=-1}")
+    assert caught.value.text[caught.value.start : caught.value.end] == "-1"

@@ -164,7 +164,7 @@ def test_what_cannot_be_lowered_is_evaluated(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(functions, "lowered", refuse)
     with pytest.warns(
         sc.NotCompiledWarning,
-        match=r"^square is not compiled: @square: it is too square; the evaluator computes the same",
+        match=r"^square is not compiled: @square: it is too square; the evaluator computes it",
     ):
         assert square([1, 2, 3]).tolist() == [1.0, 4.0, 9.0]
 
