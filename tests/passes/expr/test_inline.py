@@ -110,3 +110,14 @@ def test_a_chain_of_calls(depth: int) -> None:
     entry = inlined(function)
     assert len(body_of(entry)) == depth + 2
     assert sc.evaluate(entry.args[0], {"x": np.float64(0.0)}) == depth
+
+
+def test_a_function_that_would_become_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inline_module, "MOST", 1_000)
+    x = sc.sym("x")
+    function = sc.Function.from_exprs("g0", [x], [x.sin()])
+    for level in range(1, 40):
+        function = sc.Function.from_exprs(f"g{level}", [x], [function(function(x))])
+    # g(k) has 2**k operations and an input; two of them go into the next.
+    with pytest.raises(sc.PassError, match=r"^@g10 would become more than 1,000 operations$"):
+        Inline().run(make_module([function.node]))
