@@ -52,6 +52,13 @@ def _double(function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda *arrays: np.asarray(function(*[array.astype(np.float64) for array in arrays])).astype(arrays[0].dtype)
 
 
+def _power(x: Array, y: Array) -> Array:
+    """Powers as C has them: of arrays with as many exponents as bases, since NumPy takes roots for a single 0.5."""
+    bases, exponents = np.broadcast_arrays(x, y)
+    both = np.append(bases.ravel(), 1.0), np.append(exponents.ravel(), 3.0)
+    return np.asarray(np.power(*both)[:-1].reshape(bases.shape))
+
+
 def _whole(function: Callable[[int, int], int]) -> Callable[..., Any]:
     """An integer operation on Python's integers, wrapped to the dtype; 0 for a zero divisor."""
 
@@ -90,7 +97,7 @@ ELEMENTWISE: Final[dict[str, Callable[..., Any]]] = {
     "or": np.logical_or,
     "not": np.logical_not,
     "isfinite": np.isfinite,
-    "pow": _double(np.power),
+    "pow": _double(_power),
     "atan2": _double(np.arctan2),
     "erf": _double(_erf),
     **{name: _double(getattr(np, name)) for name in "sin cos tan sinh cosh tanh exp log sqrt".split()},
