@@ -16,6 +16,7 @@ PASSES: Final[dict[str, str | type[Pass]]] = {
     "cse": "scaly_ir.passes.cse:Cse",
     "dce": "scaly_ir.passes.dce:Dce",
     "default": "scaly_ir.passes.pipelines:Default",
+    "delinearize_loops": "scaly_ir.passes.prog.delinearize_loops:DelinearizeLoops",
     "fuse_elementwise": "scaly_ir.passes.prog.fuse_elementwise:FuseElementwise",
     "inline": "scaly_ir.passes.expr.inline:Inline",
     "legalize": "scaly_ir.passes.legalize:Legalize",

@@ -20,8 +20,9 @@ def taken_names(procedure: Node) -> set[str]:
 
 
 def fresh_names(taken: set[str], prefix: str, first: int = 0) -> Iterator[str]:
-    """Yield `prefix` with a number, from `first` on, for each such name that is not taken."""
-    return (name for name in (f"{prefix}{number}" for number in count(first)) if name not in taken)
+    """Yield `prefix` with a number, from `first` on, for each such name that is not taken as C spells it."""
+    spelled = c_spelling(prefix)
+    return (f"{prefix}{number}" for number in count(first) if f"{spelled}{number}" not in taken)
 
 
 def c_spelling(name: object) -> str:
