@@ -195,7 +195,7 @@ class Dependences:
         """The statements that load from a buffer of this name, loop bounds left out."""
         self.tied: set[str] = set()
         """Buffers that cannot be taken away: sources of aliases, arguments of calls, and what loop bounds read."""
-        self._roots = _roots(procedure)
+        self._roots = roots(procedure)
         self._writers: dict[str, list[int]] = {}
         self._assigners: dict[str, list[int]] = {}
         self._opaque: list[int] = []
@@ -239,7 +239,7 @@ class Dependences:
         return Effects(frozenset(writes), bool(self._opaque))
 
 
-def _roots(procedure: Node) -> dict[str, str]:
+def roots(procedure: Node) -> dict[str, str]:
     """Return the owner of the storage behind each buffer of a procedure, aliases followed."""
     owner: dict[str, str] = {}
     for declaration in procedure.args:

@@ -280,7 +280,7 @@ def _compute(name: str, operands: list[Any], result: DType) -> Any:
         return _LIBM[name](*[np.float64(operand) for operand in operands])
     if result.is_int and name in _INTEGERS:
         return _wrap(_INTEGERS[name](*[int(operand) for operand in operands]), result)
-    return _PLAIN[name](*operands)
+    return PLAIN[name](*operands)
 
 
 def _cast(operand: Any, result: DType) -> Any:
@@ -330,7 +330,7 @@ _INTEGERS: dict[str, Callable[..., int]] = {
     "maximum": max,
 }
 
-_PLAIN: dict[str, Callable[..., Any]] = {
+PLAIN: dict[str, Callable[..., Any]] = {
     "add": lambda x, y: x + y,
     "sub": lambda x, y: x - y,
     "mul": lambda x, y: x * y,

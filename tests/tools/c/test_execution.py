@@ -38,7 +38,7 @@ def _same_functions(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in evaluator._LIBM:
         monkeypatch.setitem(evaluator._LIBM, name, lambda *operands, f=functions[name]: np.float64(f(*operands)))
     for name, function in (("minimum", "fmin"), ("maximum", "fmax")):
-        monkeypatch.setitem(evaluator._PLAIN, name, lambda x, y, f=functions[function]: np.float64(f(x, y)))
+        monkeypatch.setitem(evaluator.PLAIN, name, lambda x, y, f=functions[function]: np.float64(f(x, y)))
 
 
 def _expected(module: Node) -> dict[str, Any] | None:

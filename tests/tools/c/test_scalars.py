@@ -115,7 +115,7 @@ def test_operators_on_odd_floats(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     for name in evaluator._LIBM:
         monkeypatch.setitem(evaluator._LIBM, name, lambda *operands, f=functions[name]: np.float64(f(*operands)))
     for name, function in (("minimum", "fmin"), ("maximum", "fmax")):
-        monkeypatch.setitem(evaluator._PLAIN, name, lambda x, y, f=functions[function]: np.float64(f(x, y)))
+        monkeypatch.setitem(evaluator.PLAIN, name, lambda x, y, f=functions[function]: np.float64(f(x, y)))
     modules = {f"f_{dtype}": floats(dtype) for dtype in (FLOAT64, FLOAT32)}
     library = Library(tmp_path, {name: render_source(module) for name, module in modules.items()})
     for name, module in modules.items():
