@@ -5,6 +5,7 @@ A tool's driver is a subclass whose `work` goes on with what was read; whatever 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Generic, TextIO, TypeVar
 
 from scaly_ir.dialect import dialect_of, parse_source, verify_parsed
@@ -15,6 +16,7 @@ from scaly_ir.text.locations import Locations
 from scaly_ir.text.source import Source, Span
 from scaly_ir.tools.entry import described
 from scaly_ir.tools.files import read_source
+from scaly_ir.tools.opt.watcher import Watcher
 from scaly_ir.tools.reporting import Reporter
 
 T = TypeVar("T")
@@ -31,12 +33,14 @@ class InputDriver(Generic[T]):
         stdin_name: str = "<stdin>",
         verbose: bool = False,
         traceback: bool = False,
+        watchers: Sequence[Watcher] = (),
     ) -> None:
         self._reporter = reporter
         self._stdin = stdin
         self._stdin_name = stdin_name
         self._verbose = verbose
         self._traceback = traceback
+        self._watchers = watchers
         self._stage = ""
         """What is being done, for messages."""
         self._input: tuple[Node, Locations] | None = None
@@ -48,6 +52,7 @@ class InputDriver(Generic[T]):
 
     def process(self, path: str) -> T | None:
         """Process one input; return what `work` makes of it, or None after an error."""
+        self._enter("read", "the reader")
         source = read_source(path, self._stdin, self._stdin_name)
         if isinstance(source, Diagnostic):
             self._reporter.refuse([source])
@@ -67,19 +72,26 @@ class InputDriver(Generic[T]):
             self._failed(f"internal error in {self._stage}: {described(failure)}", "internal", failure)
         return None
 
+    def _enter(self, phase: str, stage: str) -> None:
+        """Go on to another phase of the run; `stage` is what messages call it."""
+        self._stage = stage
+        for watcher in self._watchers:
+            watcher.enter(phase)
+
     def _verified(self, source: Source) -> T | None:
-        self._stage = "the reader"
+        self._enter("parse", "the reader")
         parsed = parse_source(source)
         self._reporter.report(parsed.diagnostics)
         if parsed.root is None:
             self._reporter.refuse([])
             return None
-        self._stage = "the verifier"
+        self._enter("verify", "the verifier")
         broken = verify_parsed(parsed.root, parsed.locations)
         if broken:
             self._reporter.refuse(broken)
             return None
         self._input = (parsed.root, parsed.locations)
+        self._enter("rest", "the tool")
         return self.work(source, parsed.root, parsed.locations)
 
     def _place(self, failure: Exception) -> Span | None:

@@ -15,6 +15,7 @@ from scaly_ir.text.diagnostics import Diagnostic, error, note
 from scaly_ir.text.locations import Locations
 from scaly_ir.text.source import Source
 from scaly_ir.tools.input_driver import InputDriver
+from scaly_ir.tools.opt.watcher import Watcher
 from scaly_ir.tools.reporting import Reporter
 
 if TYPE_CHECKING:
@@ -38,8 +39,11 @@ class Driver(InputDriver[str]):
         verify_each: bool = True,
         verbose: bool = False,
         traceback: bool = False,
+        watchers: Sequence[Watcher] = (),
     ) -> None:
-        super().__init__(reporter, stdin, stdin_name=stdin_name, verbose=verbose, traceback=traceback)
+        super().__init__(
+            reporter, stdin, stdin_name=stdin_name, verbose=verbose, traceback=traceback, watchers=watchers
+        )
         self._passes = passes
         self._verify_each = verify_each
 
@@ -48,8 +52,10 @@ class Driver(InputDriver[str]):
         result = self._transformed(root, source.name) if self._passes else root
         if result is None:
             return None
-        self._stage = "the printer"
-        return dialect_of(result).render(result)
+        self._enter("print", "the printer")
+        text = dialect_of(result).render(result)
+        self._enter("rest", "the tool")
+        return text
 
     def _transformed(self, root: Node, name: str) -> Node | None:
         """Run the passes on a valid module; return what they make of it, or None when that is not valid.
@@ -60,7 +66,11 @@ class Driver(InputDriver[str]):
         verified = root
         for number, step in enumerate(self._passes, start=1):
             self._stage = f"pass '{step.name}'"
+            for watcher in self._watchers:
+                watcher.before_pass(number, step, root)
             result = self._run(step, root, name)
+            for watcher in self._watchers:
+                watcher.after_pass(number, step, root, result)
             if self._verbose:
                 change = "made no change" if result is root else "changed the IR"
                 self._reporter.say(f"pass {number} of {count}: {step.name} {change}")
@@ -68,11 +78,12 @@ class Driver(InputDriver[str]):
                 self._input = None
             root = result
             if root is not verified and (self._verify_each or number == count):
-                self._stage = f"the verifier after pass '{step.name}'"
+                self._enter("verify", f"the verifier after pass '{step.name}'")
                 for violation in dialect_of(root).spec.check(root):
                     self._reporter.refuse([self._invalid(violation, f"pass '{step.name}' ({number} of {count})")])
                     return None
                 verified = root
+                self._enter("rest", "the tool")
         return root
 
     def _run(self, step: Pass, root: Node, name: str) -> Node:

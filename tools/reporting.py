@@ -94,6 +94,10 @@ class Reporter:
         """Show a line of progress."""
         write(self._stream, f"{self.tool}: {text}\n")
 
+    def write(self, text: str) -> None:
+        """Show text as it is."""
+        write(self._stream, text)
+
     def show_traceback(self, failure: BaseException) -> None:
         """Show where in the code an exception comes from."""
         import traceback

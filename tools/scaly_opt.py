@@ -25,6 +25,7 @@ from scaly_ir.tools.reporting import Reporter
 
 if TYPE_CHECKING:
     from scaly_ir.pass_manager import Pass
+    from scaly_ir.tools.opt.watcher import Watcher
 
 TOOL: Final = "scaly-opt"
 SEPARATOR: Final = "// -----\n"
@@ -52,6 +53,9 @@ Input and output
   --stdin-name=NAME              call standard input NAME in messages
   -o FILE                        write here, only if all went well (default -)
 
+Measuring
+  --timing[=json]                print where the time goes, on standard error
+
 Checking
   --verify-each[=true|false]     verify after every pass (default true)
   --no-verify-each               verify the input and the final result only
@@ -65,6 +69,7 @@ OPTIONS: Final = (
     Option(("stdin-name",), "yes"),
     Option(("verify-each",), "optional"),
     Option(("no-verify-each",)),
+    Option(("timing",), "optional"),
     Option(("list-passes",)),
     *GENERAL_OPTIONS,
 )
@@ -79,6 +84,8 @@ class _Settings(General):
         self.output = "-"
         self.stdin_name = "<stdin>"
         self.verify_each = True
+        self.timing = ""
+        """How to report the time spent: ``table``, ``json`` or not at all."""
         given, files = parse_arguments(argv, OPTIONS, PASSES)
         self.files = files or ["-"]
         for option in given:
@@ -95,6 +102,8 @@ class _Settings(General):
                 self.stdin_name = option.text
             case "verify-each":
                 self.verify_each = option.choice({"true": True, "false": False, "": True})
+            case "timing":
+                self.timing = option.choice({"": "table", "table": "table", "json": "json"})
             case "no-verify-each":
                 self.verify_each = False
             case _:
@@ -133,6 +142,7 @@ def _process(settings: _Settings, reporter: Reporter, stdin: TextIO, stdout: Tex
     """Process every file and write what came out; to a file only if all went well."""
     from scaly_ir.tools.opt_driver import Driver
 
+    watchers = _watchers(settings, reporter)
     driver = Driver(
         settings.passes,
         reporter,
@@ -141,10 +151,23 @@ def _process(settings: _Settings, reporter: Reporter, stdin: TextIO, stdout: Tex
         verify_each=settings.verify_each,
         verbose=settings.verbose,
         traceback=settings.traceback,
+        watchers=watchers,
     )
     results = [text for path in settings.files if (text := driver.process(path)) is not None]
     if settings.output == "-" or reporter.code == 0:
         write_to(settings.output, SEPARATOR.join(results), stdout, reporter)
+    for watcher in watchers:
+        watcher.close()
+
+
+def _watchers(settings: _Settings, reporter: Reporter) -> list[Watcher]:
+    """Return what looks on, as the command line asks for."""
+    watchers: list[Watcher] = []
+    if settings.timing:
+        from scaly_ir.tools.opt.timing import Timing
+
+        watchers.append(Timing(reporter.write, as_json=settings.timing == "json"))
+    return watchers
 
 
 def _information(name: str) -> str:
