@@ -33,6 +33,8 @@ class Result(NamedTuple):
 
     outputs: dict[str, np.ndarray[Any, Any]]
     executed: Counter[Op]
+    finite: bool
+    """Whether nothing that was computed was infinite or no number."""
 
 
 @dataclass(slots=True)
@@ -120,7 +122,7 @@ def run(
             if not all(place.storage.defined):
                 raise EvaluationError(f"an element of %{place.name} was never written")
             outputs[place.name] = np.array(place.storage.values, dtype=_numpy(place.dtype))
-    return Result(outputs, machine.executed)
+    return Result(outputs, machine.executed, machine.finite)
 
 
 def _may_write(proc: Node, position: int) -> bool:
@@ -141,6 +143,7 @@ class _Machine:
         self.width = width
         self.backwards = backwards
         self.executed: Counter[Op] = Counter()
+        self.finite = True
 
     def procedure(self, proc: Node, arguments: Sequence[Place], workspace: Storage, first: int) -> None:
         frame = Frame(workspace, first, first + proc.attrs.get("w_self", 0))
@@ -269,7 +272,9 @@ class _Machine:
             raise EvaluationError(f"{mnemonic} of a negative number in an index")
         if not node.op.has_attr("TScalarOp"):  # registered by a plug-in: the shared operators are written out below
             return kind(node.op.get_attr("FNumpy")(*operands))
-        return kind(_compute(mnemonic, operands, node.type))
+        result = kind(_compute(mnemonic, operands, node.type))
+        self.finite &= bool(np.isfinite(result))
+        return result
 
 
 def _compute(name: str, operands: list[Any], result: DType) -> Any:

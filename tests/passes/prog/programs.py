@@ -21,8 +21,8 @@ from tests.passes.prog.random_scalars import SIZES, Buffer, Choose, Root, Scalar
 class Writer(Scalars):
     """Writes one procedure, keeping track of what is defined."""
 
-    def __init__(self, choose: Choose, name: str, callees: list[Node]) -> None:
-        super().__init__(choose)
+    def __init__(self, choose: Choose, name: str, callees: list[Node], *, tame: bool = False) -> None:
+        super().__init__(choose, tame=tame)
         self.name = name
         self.callees = callees
         self.params: list[Node] = []
@@ -280,18 +280,21 @@ class Writer(Scalars):
             self.body.append(self.loop(self.pick(SIZES), store, "reduce"))
 
 
-def module(choose: Choose) -> Node:
-    """Return a module of one to three procedures; integer inputs are meant to hold zeros."""
+def module(choose: Choose, *, tame: bool = False) -> Node:
+    """Return a module of one to three procedures; integer inputs are meant to hold zeros.
+
+    A tame one rarely computes anything that is not finite.
+    """
     procedures: list[Node] = []
     for name in [["f"], ["f"], ["g", "f"], ["h", "g", "f"]][choose(0, 3)]:
-        procedures.append(Writer(choose, name, list(procedures)).procedure())
+        procedures.append(Writer(choose, name, list(procedures), tame=tame).procedure())
     return build.program(procedures)
 
 
 @st.composite
-def modules(draw: st.DrawFn) -> Node:
+def modules(draw: st.DrawFn, *, tame: bool = False) -> Node:
     """Draw a module."""
-    return module(lambda low, high: draw(st.integers(low, high)))
+    return module(lambda low, high: draw(st.integers(low, high)), tame=tame)
 
 
 def inputs_of(module: Node, integer: int = 0) -> dict[str, list[float]]:

@@ -18,6 +18,8 @@ Choose = Callable[[int, int], int]
 SIZES = (1, 2, 3, 4, 6, 8)
 UNARY = ("neg", "abs", "floor", "sin", "exp", "sqrt")
 BINARY = ("add", "sub", "mul", "div", "minimum", "pow")
+TAME = ("neg", "abs", "floor", "sin"), ("add", "sub", "mul", "minimum")
+"""Operators that make moderate numbers of moderate numbers."""
 
 
 @dataclass(slots=True)
@@ -48,8 +50,10 @@ class Buffer:
 class Scalars:
     """Writes scalars over the buffers and variables there are."""
 
-    def __init__(self, choose: Choose) -> None:
+    def __init__(self, choose: Choose, *, tame: bool = False) -> None:
         self.between = choose
+        self.unary: Sequence[str] = TAME[0] if tame else UNARY
+        self.binary: Sequence[str] = TAME[1] if tame else BINARY
         self.buffers: list[Buffer] = []
         self.unread: list[Buffer] = []
         """Temporaries that nothing has read yet."""
@@ -129,10 +133,10 @@ class Scalars:
                 return build.const(self.pick([0.0, -0.0, 1.0, 1.5, -3.0]), FLOAT64)
             return self.load()
         if kind < 5:
-            return build.apply(self.pick(UNARY), self.number(depth - 1))
+            return build.apply(self.pick(self.unary), self.number(depth - 1))
         if kind < 6:
             condition = build.apply("lt", self.number(depth - 1), self.number(depth - 1))
             return build.apply("select", condition, self.number(depth - 1), self.number(depth - 1))
         left = self.number(depth - 1)
         right = left if self.chance(25) else self.number(depth - 1)
-        return build.apply(self.pick(BINARY), left, right)
+        return build.apply(self.pick(self.binary), left, right)
