@@ -23,9 +23,16 @@ from scaly_ir.tools.c.procedures import entry_procedure, raw_procedure
 from scaly_ir.tools.c.scalars import External, external_functions
 from scaly_ir.tools.c.usage import statements_in, workspace_sizes
 from scaly_ir.tools.c.widths import PREFIX, width_macros
-from scaly_ir.types import FLOAT64
+from scaly_ir.types import FLOAT32, FLOAT64
 
 _DOUBLE2: Final = "typedef double double2 __attribute__((vector_size(16), aligned(8), may_alias));\n"
+
+_KEEP_ROUNDING: Final = """\
+/* GCC 12 loses roundings to float when it joins stores of them into vectors. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize ("no-tree-slp-vectorize")
+#endif
+"""
 
 
 def render_source(module: Node, options: COptions | None = None, *, locations: Locations | None = None) -> str:
@@ -51,6 +58,7 @@ def render_source(module: Node, options: COptions | None = None, *, locations: L
         _recipe(interface, module, chosen, widths=bool(unit.widths)),
         own,
         "#include <math.h>\n#include <stddef.h>\n#include <stdint.h>\n",
+        _KEEP_ROUNDING if any([_rounds_to_float(node) for node in nodes]) else "",
         _DOUBLE2 if pairs else "",
         width_macros(unit.widths.values(), module.attrs.get("lanes")),
         *[text for name, text in HELPERS.items() if name in unit.helpers],
@@ -70,6 +78,10 @@ def render_header(module: Node, options: COptions | None = None) -> str:
     interface = Interface.of(entry, workspace_sizes(procs)[entry.attrs["name"]].whole)
     _check_exported(module, entry, interface, {})
     return _header(interface, options or COptions())
+
+
+def _rounds_to_float(node: Node) -> bool:
+    return node.type is FLOAT32 and node.op is not ops.LOAD and ops.is_scalar(node.op) and bool(node.args)
 
 
 def _header(interface: Interface, options: COptions) -> str:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 
+import scaly_ir as sc
 from scaly_ir.dialects.prog import build
 from scaly_ir.graph import Node
 from scaly_ir.tools.c import COptions, render_source
@@ -76,6 +77,40 @@ def test_random_programs(dialect: Literal["gnu", "c"], tmp_path: Path) -> None:
             assert_same_bits(library.run(module, name, inputs_of(module)), expected, name)
             compared += 1
     assert compared > 20
+
+
+ROUNDINGS = """
+prog.proc @f(%x: memref<1xfloat64>, %y: memref<3xfloat64>, %z: memref<3xfloat64>) {input_count=1} {
+  %s = prog.buffer : memref<6xfloat64, private>
+  prog.for %i = 0 to 3 step 1 {kind=global} {
+    prog.store prog.cast(prog.cast(prog.load %x[0], float32), float64), %y[%i] : float64
+  }
+  prog.for %i = 0 to 3 step 1 {kind=global} {
+    prog.store prog.load %y[%i], %s[%i] : float64
+  }
+  prog.for %t = 0 to 4 step 1 {kind=serial} {
+    prog.for %k = 0 to 3 step 1 {kind=global} {
+      prog.store prog.add(prog.load %s[prog.add(prog.mul(prog.mod(%t, 2), 3), %k)], 1), %s[prog.add(prog.mul(prog.sub(1, prog.mod(%t, 2)), 3), %k)] : float64
+    }
+  }
+  prog.for %i = 0 to 3 step 1 {kind=global} {
+    prog.store prog.load %s[%i], %z[%i] : float64
+  }
+}
+"""  # noqa: E501
+
+
+@pytest.mark.parametrize("level", ["-O2", "-O3"])
+@pytest.mark.parametrize("dialect", ["gnu", "c"])
+def test_roundings_to_float_are_kept(dialect: Literal["gnu", "c"], level: str, tmp_path: Path) -> None:
+    """GCC 12 has dropped one of the three here."""
+    module = sc.parse(ROUNDINGS)
+    source = render_source(module, COptions(dialect=dialect))
+    library = Library(tmp_path, {"f": source}, [*EXACT, *WARNINGS, *STRICT[dialect], level, "-fno-math-errno"])
+    x = -2.8650489430209243
+    rounded = float(np.float32(x))
+    expected = {"y": np.full(3, rounded), "z": np.full(3, rounded + 4)}
+    assert_same_bits(library.run(module, "f", {"x": [x]}), expected)
 
 
 # --- under sanitizers -------------------------------------------------------------------------------------------------
