@@ -80,7 +80,7 @@ class General:
     def reporter(self, tool: str, stderr: TextIO) -> Reporter:
         """Return what shows messages on `stderr` as is asked for."""
         colour = use_colour(self.colour, stderr, os.environ)
-        return Reporter(tool, stderr, colour=colour, quiet=self.quiet, max_errors=self.max_errors)
+        return Reporter(tool, stderr, colour=colour, quiet=self.quiet, verbose=self.verbose, max_errors=self.max_errors)
 
 
 def version_text(tool: str) -> str:

@@ -49,6 +49,8 @@ class Driver(InputDriver[str]):
 
     def work(self, source: Source, root: Node, locations: Locations) -> str | None:
         """Run the passes on a verified input and print it."""
+        for watcher in self._watchers:
+            watcher.begin(root)
         result = self._transformed(root, source.name) if self._passes else root
         if result is None:
             return None
@@ -68,7 +70,7 @@ class Driver(InputDriver[str]):
             self._stage = f"pass '{step.name}'"
             for watcher in self._watchers:
                 watcher.before_pass(number, step, root)
-            result = self._run(step, root, name)
+            result = self._run(number, step, root, name)
             for watcher in self._watchers:
                 watcher.after_pass(number, step, root, result)
             if self._verbose:
@@ -80,20 +82,28 @@ class Driver(InputDriver[str]):
             if root is not verified and (self._verify_each or number == count):
                 self._enter("verify", f"the verifier after pass '{step.name}'")
                 for violation in dialect_of(root).spec.check(root):
+                    self._tell_failure(number, step, root)
                     self._reporter.refuse([self._invalid(violation, f"pass '{step.name}' ({number} of {count})")])
                     return None
                 verified = root
                 self._enter("rest", "the tool")
         return root
 
-    def _run(self, step: Pass, root: Node, name: str) -> Node:
+    def _run(self, number: int, step: Pass, root: Node, name: str) -> Node:
         from scaly_ir.pass_manager import run_pipeline
 
         with collect_remarks() as remarks:
             try:
                 return run_pipeline(root, [step])
+            except Exception:
+                self._tell_failure(number, step, root)
+                raise
             finally:
                 self._reporter.report(remarks, origin=name)
+
+    def _tell_failure(self, number: int, step: Pass, root: Node) -> None:
+        for watcher in self._watchers:
+            watcher.pass_failed(number, step, root)
 
     def _invalid(self, violation: Violation, after: str) -> Diagnostic:
         """Return the error for what a pass left: with the operation as it is now, if it can be printed at all."""

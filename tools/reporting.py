@@ -54,12 +54,20 @@ class Reporter:
     """Renders diagnostics for one run of a tool, counts them and keeps the exit code."""
 
     def __init__(
-        self, tool: str, stream: TextIO, *, colour: bool = False, quiet: bool = False, max_errors: int = 0
+        self,
+        tool: str,
+        stream: TextIO,
+        *,
+        colour: bool = False,
+        quiet: bool = False,
+        verbose: bool = False,
+        max_errors: int = 0,
     ) -> None:
         self.tool = tool
         self.code = 0
+        self.colour = colour
+        self.verbose = verbose
         self._stream = stream
-        self._colour = colour
         self._quiet = quiet
         self._left = max_errors if max_errors > 0 else -1
         self._counts: Counter[str] = Counter()
@@ -88,7 +96,7 @@ class Reporter:
 
         if self._quiet:
             diagnostic = Diagnostic(diagnostic.severity, diagnostic.message, diagnostic.span, diagnostic.code)
-        write(self._stream, render(diagnostic, origin=origin or self.tool, colour=self._colour) + "\n")
+        write(self._stream, render(diagnostic, origin=origin or self.tool, colour=self.colour) + "\n")
 
     def say(self, text: str) -> None:
         """Show a line of progress."""

@@ -21,11 +21,11 @@ from scaly_ir.tools.entry import (
     write_to,
     write_usage,
 )
+from scaly_ir.tools.opt import looking
 from scaly_ir.tools.reporting import Reporter
 
 if TYPE_CHECKING:
     from scaly_ir.pass_manager import Pass
-    from scaly_ir.tools.opt.watcher import Watcher
 
 TOOL: Final = "scaly-opt"
 SEPARATOR: Final = "// -----\n"
@@ -53,9 +53,7 @@ Input and output
   --stdin-name=NAME              call standard input NAME in messages
   -o FILE                        write here, only if all went well (default -)
 
-Measuring
-  --timing[=json]                print where the time goes, on standard error
-
+{looking.HELP}
 Checking
   --verify-each[=true|false]     verify after every pass (default true)
   --no-verify-each               verify the input and the final result only
@@ -69,8 +67,8 @@ OPTIONS: Final = (
     Option(("stdin-name",), "yes"),
     Option(("verify-each",), "optional"),
     Option(("no-verify-each",)),
-    Option(("timing",), "optional"),
     Option(("list-passes",)),
+    *looking.OPTIONS,
     *GENERAL_OPTIONS,
 )
 
@@ -84,8 +82,7 @@ class _Settings(General):
         self.output = "-"
         self.stdin_name = "<stdin>"
         self.verify_each = True
-        self.timing = ""
-        """How to report the time spent: ``table``, ``json`` or not at all."""
+        self.looking = looking.Looking()
         given, files = parse_arguments(argv, OPTIONS, PASSES)
         self.files = files or ["-"]
         for option in given:
@@ -102,12 +99,11 @@ class _Settings(General):
                 self.stdin_name = option.text
             case "verify-each":
                 self.verify_each = option.choice({"true": True, "false": False, "": True})
-            case "timing":
-                self.timing = option.choice({"": "table", "table": "table", "json": "json"})
             case "no-verify-each":
                 self.verify_each = False
             case _:
-                super().apply(option)
+                if not self.looking.apply(option):
+                    super().apply(option)
 
 
 def _passes(option: Given) -> list[Pass]:
@@ -142,7 +138,7 @@ def _process(settings: _Settings, reporter: Reporter, stdin: TextIO, stdout: Tex
     """Process every file and write what came out; to a file only if all went well."""
     from scaly_ir.tools.opt_driver import Driver
 
-    watchers = _watchers(settings, reporter)
+    watchers = settings.looking.watchers(settings.passes, len(settings.files), reporter)
     driver = Driver(
         settings.passes,
         reporter,
@@ -158,16 +154,6 @@ def _process(settings: _Settings, reporter: Reporter, stdin: TextIO, stdout: Tex
         write_to(settings.output, SEPARATOR.join(results), stdout, reporter)
     for watcher in watchers:
         watcher.close()
-
-
-def _watchers(settings: _Settings, reporter: Reporter) -> list[Watcher]:
-    """Return what looks on, as the command line asks for."""
-    watchers: list[Watcher] = []
-    if settings.timing:
-        from scaly_ir.tools.opt.timing import Timing
-
-        watchers.append(Timing(reporter.write, as_json=settings.timing == "json"))
-    return watchers
 
 
 def _information(name: str) -> str:

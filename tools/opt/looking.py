@@ -1,0 +1,130 @@
+"""The options of scaly-opt that show what a run does, and the watchers that they ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final
+
+from scaly_ir.tools.command_line import Given, Option, UsageError
+from scaly_ir.tools.opt.watcher import Watcher
+from scaly_ir.tools.reporting import Reporter
+
+if TYPE_CHECKING:
+    from scaly_ir.pass_manager import Pass
+    from scaly_ir.tools.opt.ir_text import IrText
+
+OPTIONS: Final = (
+    Option(("print-ir-diff",)),
+    Option(("print-ir-before", "mlir-print-ir-before"), "yes"),
+    Option(("print-ir-after", "mlir-print-ir-after"), "yes"),
+    Option(("print-ir-before-all", "mlir-print-ir-before-all")),
+    Option(("print-ir-after-all", "mlir-print-ir-after-all")),
+    Option(("print-ir-after-change", "mlir-print-ir-after-change")),
+    Option(("print-ir-after-failure", "mlir-print-ir-after-failure")),
+    Option(("print-ir-func",), "yes"),
+    Option(("print-ir-module-scope", "mlir-print-ir-module-scope")),
+    Option(("print-ir-tree-dir", "mlir-print-ir-tree-dir"), "yes"),
+    Option(("timing", "mlir-timing"), "optional"),
+)
+
+HELP: Final = """\
+Looking inside (on standard error)
+  --print-ir-diff                what each pass changed, as a diff
+  --print-ir-before=NAME,...     the IR before these passes
+  --print-ir-after=NAME,...      the IR after these passes
+  --print-ir-before-all, --print-ir-after-all, --print-ir-after-change,
+  --print-ir-after-failure       the same for all passes, or those that did so
+  --print-ir-func=@f,...         only these functions in dumps and diffs
+  --print-ir-module-scope        the whole module, also for passes on functions
+  --print-ir-tree-dir=DIR        one file for each step
+  --timing[=json]                where the time goes
+"""
+
+
+class Looking:
+    """What the command line asks to see."""
+
+    def __init__(self) -> None:
+        self._given: dict[str, list[Given]] = {}
+
+    def apply(self, option: Given) -> bool:
+        """Take note of an option; False when it is none of these."""
+        known = option.name in {known.names[0] for known in OPTIONS}
+        if known:
+            self._given.setdefault(option.name, []).append(option)
+        return known
+
+    def watchers(self, passes: Sequence[Pass], files: int, reporter: Reporter) -> list[Watcher]:
+        """Return what looks on; `UsageError` for options that do not fit the passes or the number of files."""
+        if not self._given:
+            return []
+        return list(self._watchers(passes, files, reporter))
+
+    def _watchers(self, passes: Sequence[Pass], files: int, reporter: Reporter) -> Iterator[Watcher]:
+        from scaly_ir.tools.opt.ir_text import IrText
+
+        text = IrText(frozenset([name.lstrip("@").strip('"') for name in self._names("print-ir-func")]))
+        if "print-ir-tree-dir" in self._given:
+            yield self._tree(files, reporter)
+        dumps = [name for name in self._given if name.startswith(("print-ir-before", "print-ir-after"))]
+        if dumps:
+            yield self._dumps(passes, text, reporter)
+        if "print-ir-diff" in self._given or (text.functions and not dumps):
+            from scaly_ir.tools.opt.diff import Diffs
+
+            yield Diffs(reporter.write, text, colour=reporter.colour, say=reporter.say if reporter.verbose else None)
+        if "timing" in self._given:
+            from scaly_ir.tools.opt.timing import Timing
+
+            form = self._given["timing"][-1].choice({"": "table", "table": "table", "json": "json"})
+            yield Timing(reporter.write, as_json=form == "json")
+
+    def _names(self, name: str) -> list[str]:
+        return [part.strip() for given in self._given.get(name, ()) for part in given.text.split(",")]
+
+    def _dumps(self, passes: Sequence[Pass], text: IrText, reporter: Reporter) -> Watcher:
+        from scaly_ir.tools.opt.dumps import Dumps, When
+
+        run = [step.name for step in passes]
+        when = When(
+            before=self._passes("print-ir-before", run),
+            before_all="print-ir-before-all" in self._given,
+            after=self._passes("print-ir-after", run),
+            after_all="print-ir-after-all" in self._given,
+            after_change="print-ir-after-change" in self._given,
+            after_failure="print-ir-after-failure" in self._given,
+        )
+        return Dumps(reporter.write, when, text)
+
+    def _passes(self, name: str, run: Sequence[str]) -> frozenset[str]:
+        """Return the passes that an option names; `UsageError` for one that is not run."""
+        wanted = set()
+        for given in self._given.get(name, ()):
+            start = 0
+            for part in given.text.split(","):
+                known = part.strip().replace("-", "_")
+                if known not in run:
+                    raise given.wrong(f"pass '{known}' is not run{_those(known, run)}", start, start + len(part))
+                wanted.add(known)
+                start += len(part) + 1
+        return frozenset(wanted)
+
+    def _tree(self, files: int, reporter: Reporter) -> Watcher:
+        from scaly_ir.tools.opt.ir_text import IrText
+        from scaly_ir.tools.opt.tree import Tree, prepare
+
+        if files > 1:
+            raise UsageError("option '--print-ir-tree-dir' takes one input")
+        directory = self._given["print-ir-tree-dir"][-1].text
+        failure = prepare(directory)
+        if failure is not None:
+            raise UsageError(failure.message)
+        return Tree(directory, IrText(), reporter)
+
+
+def _those(name: str, run: Sequence[str]) -> str:
+    from scaly_ir.text.diagnostics import did_you_mean
+
+    if not run:
+        return "; no pass is"
+    return did_you_mean(name, dict.fromkeys(run)) or f"; these are: {', '.join(dict.fromkeys(run))}"
