@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 
 from scaly_ir.errors import PassError, PipelineError
 from scaly_ir.graph import Node
-from scaly_ir.pipeline import Item, Option, parse_pipeline
+from scaly_ir.pipeline import Item, Option, parse_pipeline, spell_item
 from scaly_ir.text.diagnostics import did_you_mean, one_of
 
 
@@ -100,8 +100,16 @@ def build_pipeline(text: str, registry: Registry) -> list[Pass]:
     passes: list[Pass] = []
     for item in parse_pipeline(text):
         step = _build(item, text, registry)
-        passes.extend(_steps(step, item, text) if isinstance(step, Pipeline) else (step,))
+        steps = _steps(step, item, text) if isinstance(step, Pipeline) else (step,)
+        for each in steps:
+            if item.anchor and item.anchor != each.scope:
+                message = f"pass '{each.name}' runs on {_SCOPES[each.scope]}, not on {_SCOPES[item.anchor]}"
+                raise PipelineError(message, text=text, start=item.start, end=item.end)
+        passes.extend(steps)
     return passes
+
+
+_SCOPES = {"module": "the module", "func": "each function"}
 
 
 def _steps(pipeline: Pipeline, item: Item, text: str) -> Sequence[Pass]:
@@ -116,6 +124,11 @@ def _located(failure: OptionError, item: Item, text: str) -> PipelineError:
     given = [option for option in item.options if option.key.replace("-", "_") == failure.key]
     start, end = (given[-1].value_start, given[-1].value_end) if given else (item.start, item.end)
     return PipelineError(str(failure), text=text, start=start, end=end)
+
+
+def spell_pipeline(passes: Iterable[Pass]) -> str:
+    """Return the text of a pipeline of passes, with all their options."""
+    return ",".join([spell_item(step.name, {f.name: getattr(step, f.name) for f in fields(step)}) for step in passes])
 
 
 def _build(item: Item, text: str, registry: Registry) -> Pass:
@@ -173,7 +186,7 @@ def _convert(option: Option, wanted: Any, what: str, text: str) -> Any:
         return choices[option.value]
     if get_origin(wanted) is tuple:
         inner = get_args(wanted)[0]
-        parts = [part.strip() for part in option.value.split(",")]
+        parts = [part.strip() for part in option.value.split(",")] if option.value.strip() else []
         return tuple([_convert(replace(option, value=part), inner, what, text) for part in parts])
     names = {int: "an integer", float: "a number", str: "a text"}
     if wanted in (int, float) and not _is_number_like(option.value):

@@ -1,14 +1,16 @@
-"""Pipelines as text: ``name{option=value other=value},name`` to a list of pass names with options.
+"""Pipelines as text: ``name{option=value other=value},func(name)`` to a list of pass names with options, and back.
 
-White space between tokens is free. Values are words, or quoted by ``"..."`` or ``'...'`` or ``{...}``. Every mistake is
-reported with its place in the text.
+White space between tokens is free. Values are words, or quoted by ``"..."`` or ``'...'`` or ``{...}``. An anchor says
+what the passes in its parentheses run on; none is needed. Every mistake is reported with its place in the text. Source:
+tools specification 4.2.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from scaly_ir.errors import PipelineError
 
@@ -38,6 +40,16 @@ class Item:
     options: tuple[Option, ...]
     start: int
     end: int
+    anchor: str = ""
+    """What the innermost anchor around it says: ``module``, ``func``, or nothing."""
+
+
+_ANCHORS: Final = {"module": "module", "func": "func", "proc": "func"}
+"""What an anchor stands for, by the end of its name: ``prog.proc`` is a function."""
+
+
+def _anchored(name: str) -> str:
+    return _ANCHORS.get(name.rpartition(".")[2], "")
 
 
 class _Tokens:
@@ -104,6 +116,7 @@ def parse_pipeline(text: str) -> list[Item]:
     """Read a pipeline; `PipelineError` says what is wrong and where."""
     tokens = _Tokens(text)
     items: list[Item] = []
+    anchors: list[tuple[str, int, int]] = []
     if tokens.kind == "end":
         return items
     while True:
@@ -111,12 +124,42 @@ def parse_pipeline(text: str) -> list[Item]:
             raise tokens.fail("the name of a pass")
         name, start, end = tokens.value, tokens.start, tokens.end
         tokens.advance()
+        if _anchored(name) and tokens.take("("):
+            anchors.append((_anchored(name), start, end))
+            continue
         options = _options(tokens) if tokens.kind == "mark" and tokens.value == "{" else ()
-        items.append(Item(name, options, start, end))
-        if tokens.kind == "end":
+        items.append(Item(name, options, start, end, anchors[-1][0] if anchors else ""))
+        closed = False
+        while anchors and tokens.take(")"):
+            anchors.pop()
+            closed = True
+        if tokens.kind == "end" and not anchors:
             return items
         if not tokens.take(","):
-            raise tokens.fail("',' or '{' after the name of a pass" if not options else "','")
+            if tokens.kind == "end":
+                raise PipelineError("this anchor is not closed", text=text, start=anchors[-1][1], end=anchors[-1][2])
+            raise tokens.fail("','" if options or closed else "',' or '{' after the name of a pass")
+
+
+_plain_value: Final = re.compile(r"""[^\s,{}=()"']+(,[^\s,{}=()"']+)*""").fullmatch
+
+
+def spell_item(name: str, options: Mapping[str, Any]) -> str:
+    """Return a pass with its options as a pipeline has them, quoted where they have to be."""
+    if not options:
+        return name
+    return f"{name}{{{' '.join([f'{key}={_spelled(value)}' for key, value in options.items()])}}}"
+
+
+def _spelled(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    text = ",".join(map(str, value)) if isinstance(value, tuple | list) else str(value)
+    if _plain_value(text):
+        return text
+    if '"' not in text:
+        return f'"{text}"'
+    return f"'{text}'" if "'" not in text else f"{{{text}}}"
 
 
 def _options(tokens: _Tokens) -> tuple[Option, ...]:

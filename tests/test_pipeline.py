@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scaly_ir.errors import PipelineError
-from scaly_ir.pipeline import parse_pipeline
+from scaly_ir.pipeline import parse_pipeline, spell_item
 
 
 def read(text: str) -> list[tuple[str, dict[str, str]]]:
@@ -46,6 +46,43 @@ def test_pipelines(text: str, items: list[tuple[str, dict[str, str]]]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "anchors"),
+    [
+        ("a", [""]),
+        ("module(a,b)", ["module", "module"]),
+        ("builtin.module( a , func (b{x=1}) , prog.proc(c, expr.func(d)) ), e", ["module", "func", "func", "func", ""]),
+        ("module,func{x=1}", ["", ""]),  # passes may have such names
+        ("func(func(a))", ["func"]),
+    ],
+)
+def test_anchors(text: str, anchors: list[str]) -> None:
+    assert [item.anchor for item in parse_pipeline(text)] == anchors
+
+
+VALUES = st.one_of(
+    st.booleans(),
+    st.integers(-99, 99),
+    st.text(st.sampled_from("ab_-.:/@ ,=(){}'\"\n"), max_size=8).filter(
+        lambda text: '"' not in text or "'" not in text
+    ),
+    st.lists(st.sampled_from(["a", "b-c", "1.5"]), min_size=1, max_size=3).map(tuple),
+)
+
+
+@given(st.lists(st.dictionaries(st.sampled_from(["x", "y", "z_1"]), VALUES, max_size=3), min_size=1, max_size=4))
+def test_what_is_spelled_reads_back(options: list[dict[str, Any]]) -> None:
+    text = ",".join([spell_item(f"p{number}", given) for number, given in enumerate(options)])
+    expected = [{key: _text(value) for key, value in given.items()} for given in options]
+    assert read(text) == [(f"p{number}", given) for number, given in enumerate(expected)]
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return ",".join(value) if isinstance(value, tuple) else str(value)
+
+
+@pytest.mark.parametrize(
     ("text", "message", "blamed"),
     [
         (",", "expected the name of a pass, found ','", ","),
@@ -53,6 +90,13 @@ def test_pipelines(text: str, items: list[tuple[str, dict[str, str]]]) -> None:
         ("a,,b", "expected the name of a pass, found ','", ","),
         ("a b", "expected ',' or '{' after the name of a pass, found 'b'", "b"),
         ("a(b)", "expected ',' or '{' after the name of a pass, found '('", "("),
+        ("module(a", "this anchor is not closed", "module"),
+        ("module(a,func(b)", "this anchor is not closed", "module"),
+        ("module()", "expected the name of a pass, found ')'", ")"),
+        ("module(a))", "expected ',', found ')'", ")"),
+        ("module(a) b", "expected ',', found 'b'", "b"),
+        ("module(a){x=1}", "expected ',', found '{'", "{"),
+        ("a)", "expected ',' or '{' after the name of a pass, found ')'", ")"),
         ("a}", "expected ',' or '{' after the name of a pass, found '}'", "}"),
         ("a{x=1} b", "expected ',', found 'b'", "b"),
         ("a{x=1}{y=2}", "expected ',', found '{'", "{"),

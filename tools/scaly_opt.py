@@ -46,6 +46,8 @@ HELP: Final = f"""{USAGE}
 Passes
   --pass=NAME[{{opt=val}}][,...]   run passes in the order given; repeatable
   --NAME[=opt=val ...]           the same for one pass, as --fuse_elementwise
+  --stop-after=NAME[:K]          run no pass after the first (K-th) NAME
+  --dump-pipeline                print the pipeline with all its options
   --list-passes                  print the passes there are
 
 Input and output
@@ -67,6 +69,8 @@ OPTIONS: Final = (
     Option(("stdin-name",), "yes"),
     Option(("verify-each",), "optional"),
     Option(("no-verify-each",)),
+    Option(("stop-after",), "yes"),
+    Option(("dump-pipeline", "dump-pass-pipeline")),
     Option(("list-passes",)),
     *looking.OPTIONS,
     *GENERAL_OPTIONS,
@@ -83,10 +87,17 @@ class _Settings(General):
         self.stdin_name = "<stdin>"
         self.verify_each = True
         self.looking = looking.Looking()
+        self.dump_pipeline = False
+        stop_after: Given | None = None
         given, files = parse_arguments(argv, OPTIONS, PASSES)
         self.files = files or ["-"]
         for option in given:
-            self.apply(option)
+            if option.name == "stop-after":
+                stop_after = option
+            else:
+                self.apply(option)
+        if stop_after is not None:
+            self.passes = _up_to(stop_after, self.passes)
 
     def apply(self, option: Given) -> None:
         """Take note of an option."""
@@ -99,6 +110,8 @@ class _Settings(General):
                 self.stdin_name = option.text
             case "verify-each":
                 self.verify_each = option.choice({"true": True, "false": False, "": True})
+            case "dump-pipeline":
+                self.dump_pipeline = True
             case "no-verify-each":
                 self.verify_each = False
             case _:
@@ -116,6 +129,22 @@ def _passes(option: Given) -> list[Pass]:
         raise option.wrong(str(failure), failure.start, failure.end) from failure
 
 
+def _up_to(option: Given, passes: list[Pass]) -> list[Pass]:
+    """Return the passes up to the one that ``--stop-after`` names."""
+    name, colon, number = option.text.partition(":")
+    if colon and not (number.isascii() and number.isdigit() and int(number) > 0):
+        raise option.wrong(f"option '--stop-after' expects a number of at least 1, got '{number}'", len(name) + 1)
+    wanted = name.replace("-", "_")
+    places = [place for place, step in enumerate(passes) if step.name == wanted]
+    count = int(number or 1)
+    if len(places) < count:
+        if not places:
+            raise option.wrong(f"pass '{wanted}' is not run{looking.those_run(wanted, passes)}", 0, len(name))
+        often = "once" if len(places) == 1 else f"{len(places)} times"
+        raise option.wrong(f"pass '{wanted}' is run {often}", len(name) + 1)
+    return passes[: places[count - 1] + 1]
+
+
 def main(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
     """Run the tool; return its exit code."""
     return run_tool(TOOL, _run, argv, stdin, stdout, stderr)
@@ -129,6 +158,10 @@ def _run(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> 
     if settings.print_and_exit:
         write_to("-", _information(settings.print_and_exit), stdout, reporter)
     else:
+        if settings.dump_pipeline:
+            from scaly_ir.pass_manager import spell_pipeline
+
+            reporter.write(spell_pipeline(settings.passes) + "\n")
         _process(settings, reporter, stdin, stdout)
     reporter.summarize()
     return reporter.code

@@ -362,3 +362,54 @@ def test_nothing_else_of_the_process_changes() -> None:
     scaly_opt("x.sir", "--fuse_elementwise", "-o", "y.sir")
     scaly_opt("--color=always", "missing.sir")
     assert (os.getcwd(), dict(os.environ)) == before
+
+
+# --- which passes run -------------------------------------------------------------------------------------------------
+
+
+def test_anchors_must_fit(workspace: Path) -> None:
+    (workspace / "f.sir").write_text(CHAIN, encoding="utf-8")
+    assert scaly_opt("f.sir", "--pass=builtin.module(fuse_elementwise)").out == FUSED
+    assert scaly_opt("f.sir", "--pass=prog.module(O0,module(fuse_elementwise))").out == FUSED
+    for text, name in (("func(dce)", "dce"), ("module(prog.proc(default))", "lower")):
+        done = scaly_opt("f.sir", f"--pass={text}")
+        assert done.code == 2
+        assert f"pass '{name}' runs on the module, not on each function" in done.err
+
+
+def test_dumped_pipelines_run_the_same(workspace: Path) -> None:
+    (workspace / "f.sir").write_text(CHAIN, encoding="utf-8")
+    pipeline = "O0,fuse-elementwise,options{sizes=1,2 label_text='x y' fast},options"
+    done = scaly_opt("f.sir", "--dump-pipeline", f"--pass={pipeline}", "--stop-after=options")
+    first = 'options{fast=true lanes=1 scale=1.0 label_text="x y" mode=slow sizes=1,2}'
+    assert done.err == f'lower{{entry=""}},fuse_elementwise,{first}\n'
+    assert "True 1 1.0 x y slow 1 2" in done.out
+    assert scaly_opt("f.sir", "--dump-pass-pipeline", f"--pipeline={done.err.strip()}") == done
+    whole = scaly_opt("f.sir", "--dump-pipeline", f"--pass={pipeline}")
+    assert whole.code == 0
+    assert scaly_opt("f.sir", "--dump-pipeline", f"--pipeline={whole.err.strip()}") == whole  # nothing for a list
+
+
+def test_stop_after(workspace: Path) -> None:
+    (workspace / "f.sir").write_text(CHAIN, encoding="utf-8")
+    passes = "--pass=dce,fuse_elementwise,dce,pack-workspace"
+    assert scaly_opt("f.sir", passes, "--stop-after=dce").out == CHAIN
+    assert scaly_opt("f.sir", "--stop-after=dce:2", passes).out == FUSED
+    assert "sz_w" in scaly_opt("f.sir", passes, "--stop-after=pack_workspace:1").out
+
+
+@pytest.mark.parametrize(
+    ("value", "message", "blamed"),
+    [
+        ("dcf", "pass 'dcf' is not run; did you mean 'dce'?", "dcf"),
+        ("dce:3", "pass 'dce' is run 2 times", "3"),
+        ("fuse_elementwise:2", "pass 'fuse_elementwise' is run once", "2"),
+        ("dce:0", "option '--stop-after' expects a number of at least 1, got '0'", "0"),
+        ("dce:x", "option '--stop-after' expects a number of at least 1, got 'x'", "x"),
+    ],
+)
+def test_stop_after_nothing(value: str, message: str, blamed: str) -> None:
+    done = scaly_opt("--pass=dce,fuse_elementwise,dce", f"--stop-after={value}")
+    typed = f"--stop-after={value}"
+    marks = " " * typed.rindex(blamed) + "^" + "~" * (len(blamed) - 1)
+    assert (done.code, done.err.splitlines()) == (2, [f"scaly-opt: error: {message}", f"  {typed}", f"  {marks}"])

@@ -85,26 +85,25 @@ class Looking:
     def _dumps(self, passes: Sequence[Pass], text: IrText, reporter: Reporter) -> Watcher:
         from scaly_ir.tools.opt.dumps import Dumps, When
 
-        run = [step.name for step in passes]
         when = When(
-            before=self._passes("print-ir-before", run),
+            before=self._passes("print-ir-before", passes),
             before_all="print-ir-before-all" in self._given,
-            after=self._passes("print-ir-after", run),
+            after=self._passes("print-ir-after", passes),
             after_all="print-ir-after-all" in self._given,
             after_change="print-ir-after-change" in self._given,
             after_failure="print-ir-after-failure" in self._given,
         )
         return Dumps(reporter.write, when, text)
 
-    def _passes(self, name: str, run: Sequence[str]) -> frozenset[str]:
+    def _passes(self, name: str, passes: Sequence[Pass]) -> frozenset[str]:
         """Return the passes that an option names; `UsageError` for one that is not run."""
         wanted = set()
         for given in self._given.get(name, ()):
             start = 0
             for part in given.text.split(","):
                 known = part.strip().replace("-", "_")
-                if known not in run:
-                    raise given.wrong(f"pass '{known}' is not run{_those(known, run)}", start, start + len(part))
+                if known not in [step.name for step in passes]:
+                    raise given.wrong(f"pass '{known}' is not run{those_run(known, passes)}", start, start + len(part))
                 wanted.add(known)
                 start += len(part) + 1
         return frozenset(wanted)
@@ -122,9 +121,11 @@ class Looking:
         return Tree(directory, IrText(), reporter)
 
 
-def _those(name: str, run: Sequence[str]) -> str:
+def those_run(name: str, passes: Sequence[Pass]) -> str:
+    """Return the end of a message that a pass of this name is not run: a similar one, or all that are."""
     from scaly_ir.text.diagnostics import did_you_mean
 
-    if not run:
+    if not passes:
         return "; no pass is"
-    return did_you_mean(name, dict.fromkeys(run)) or f"; these are: {', '.join(dict.fromkeys(run))}"
+    names = dict.fromkeys([step.name for step in passes])
+    return did_you_mean(name, names) or f"; these are: {', '.join(names)}"
