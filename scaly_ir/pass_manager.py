@@ -27,6 +27,8 @@ class Pass:
     dialects: ClassVar[frozenset[str] | None] = frozenset()
     """The dialects whose modules the pass takes; None for any."""
     scope: ClassVar[Literal["module", "func"]] = "module"
+    counters: ClassVar[Mapping[str, str]] = {}
+    """What the pass counts (`scaly_ir.counters.count`): names, and what each means."""
 
     def run(self, root: Node) -> Node:
         """Return the transformed root, or `root` itself when nothing changes."""

@@ -14,6 +14,7 @@ from typing import ClassVar, Final, NamedTuple
 
 import numpy as np
 
+from scaly_ir.counters import count
 from scaly_ir.dialects.prog import build, ops
 from scaly_ir.dialects.prog.affine import affine, trip_count
 from scaly_ir.dialects.prog.build import body_of
@@ -38,6 +39,7 @@ class DelinearizeLoops(Pass):
     name: ClassVar[str] = "delinearize_loops"
     summary: ClassVar[str] = "split flat loops whose indices divide the variable into one loop per coordinate"
     dialects: ClassVar[frozenset[str]] = frozenset({"prog"})
+    counters: ClassVar[Mapping[str, str]] = {"split": "loops that became nests"}
 
     def run(self, root: Node) -> Node:
         """Split the loops of each procedure."""
@@ -51,6 +53,7 @@ def _delinearized(procedure: Node) -> Node:
         split = _split(loop) if loop.op is ops.FOR else None
         if split is not None:
             taken = taken_names(procedure) if taken is None else taken
+            count("split")
             nests[loop] = _nest(loop, split, fresh_names(taken, f"{loop.args[0].attrs['name']}_"))
     return substitute(procedure, nests, mode=Mode.ONCE)
 

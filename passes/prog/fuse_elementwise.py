@@ -7,9 +7,11 @@ is then rebuilt once. Source of the conditions: lowering specification 3.7.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Final
 
+from scaly_ir.counters import count
 from scaly_ir.dialects.prog import ops
 from scaly_ir.dialects.prog.affine import loop_values
 from scaly_ir.dialects.prog.build import with_body
@@ -34,6 +36,7 @@ class FuseElementwise(Pass):
     name: ClassVar[str] = "fuse_elementwise"
     summary: ClassVar[str] = "substitute the loop that fills a buffer into the only statement that reads it"
     dialects: ClassVar[frozenset[str]] = frozenset({"prog"})
+    counters: ClassVar[Mapping[str, str]] = {"fused": "buffers whose producer went into their reader"}
 
     def run(self, root: Node) -> Node:
         """Fuse within each procedure."""
@@ -102,6 +105,7 @@ class _Fusion:
             self._describe(producer)
             if self._keeps_values(producer) and self._repeats_no_work(producer):
                 self._fuse(producer)
+                count("fused")
                 gone.add(position)
         return self._rebuild(gone) if gone else self.dependences.procedure
 

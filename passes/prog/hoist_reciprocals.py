@@ -7,10 +7,11 @@ and bounds stay exact. Statements count by their place, as equal ones are one no
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Final
 
+from scaly_ir.counters import count
 from scaly_ir.dialects.prog import build, ops
 from scaly_ir.dialects.prog.affine import trip_count
 from scaly_ir.dialects.prog.build import body_of, with_body
@@ -34,6 +35,7 @@ class HoistReciprocals(Pass):
     name: ClassVar[str] = "hoist_reciprocals"
     summary: ClassVar[str] = "multiply by reciprocals computed before the loop (rounds differently)"
     dialects: ClassVar[frozenset[str]] = frozenset({"prog"})
+    counters: ClassVar[Mapping[str, str]] = {"reciprocals": "reciprocals computed before a loop"}
 
     def run(self, root: Node) -> Node:
         """Replace the divisions of each procedure."""
@@ -195,6 +197,7 @@ class _Hoisting:
             return None
         known = home.reciprocals.get(divisor)
         if known is None:
+            count("reciprocals")
             name = self._fresh_name()
             value = build.apply("div", build.const(1, divisor.type), divisor)
             home.definitions.append(build.assign(name, value, declare=True))

@@ -24,6 +24,7 @@ OPTIONS: Final = (
     Option(("print-ir-func",), "yes"),
     Option(("print-ir-module-scope", "mlir-print-ir-module-scope")),
     Option(("print-ir-tree-dir", "mlir-print-ir-tree-dir"), "yes"),
+    Option(("statistics", "mlir-pass-statistics"), "optional"),
     Option(("timing", "mlir-timing"), "optional"),
 )
 
@@ -37,6 +38,7 @@ Looking inside (on standard error)
   --print-ir-func=@f,...         only these functions in dumps and diffs
   --print-ir-module-scope        the whole module, also for passes on functions
   --print-ir-tree-dir=DIR        one file for each step
+  --statistics[=json]            operations before and after, and counters
   --timing[=json]                where the time goes
 """
 
@@ -73,11 +75,17 @@ class Looking:
             from scaly_ir.tools.opt.diff import Diffs
 
             yield Diffs(reporter.write, text, colour=reporter.colour, say=reporter.say if reporter.verbose else None)
+        if "statistics" in self._given:
+            from scaly_ir.tools.opt.statistics import Statistics
+
+            yield Statistics(reporter.write, as_json=self._is_json("statistics"))
         if "timing" in self._given:
             from scaly_ir.tools.opt.timing import Timing
 
-            form = self._given["timing"][-1].choice({"": "table", "table": "table", "json": "json"})
-            yield Timing(reporter.write, as_json=form == "json")
+            yield Timing(reporter.write, as_json=self._is_json("timing"))
+
+    def _is_json(self, name: str) -> bool:
+        return self._given[name][-1].choice({"": False, "table": False, "json": True})
 
     def _names(self, name: str) -> list[str]:
         return [part.strip() for given in self._given.get(name, ()) for part in given.text.split(",")]
