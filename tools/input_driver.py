@@ -52,14 +52,23 @@ class InputDriver(Generic[T]):
 
     def process(self, path: str) -> T | None:
         """Process one input; return what `work` makes of it, or None after an error."""
+        source = self.read(path)
+        return None if source is None else self.process_source(source)
+
+    def read(self, path: str) -> Source | None:
+        """Read one input; None after an error."""
         self._enter("read", "the reader")
         source = read_source(path, self._stdin, self._stdin_name)
         if isinstance(source, Diagnostic):
             self._reporter.refuse([source])
             return None
-        self._input = None
         if self._verbose:
             self._reporter.say(f"reading {source.name}")
+        return source
+
+    def process_source(self, source: Source) -> T | None:
+        """Process what was read; return what `work` makes of it, or None after an error."""
+        self._input = None
         try:
             return self._verified(source)
         except (PassError, TranslateError) as failure:

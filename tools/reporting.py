@@ -6,7 +6,8 @@ Rendering is loaded with the first message, as most runs have none.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
@@ -72,14 +73,29 @@ class Reporter:
         self._left = max_errors if max_errors > 0 else -1
         self._counts: Counter[str] = Counter()
         self._suppressed = 0
+        self._held: list[Diagnostic] | None = None
 
     def refuse(self, diagnostics: Sequence[Diagnostic], code: int = 1) -> None:
         """Show diagnostics and end with at least this exit code."""
         self.report(diagnostics)
-        self.code = max(self.code, code)
+        if self._held is None or code > 1:
+            self.code = max(self.code, code)
+
+    @contextmanager
+    def collecting(self) -> Iterator[list[Diagnostic]]:
+        """Collect what is reported inside the ``with`` block instead of showing it; only internal errors still fail."""
+        held: list[Diagnostic] = []
+        self._held = held
+        try:
+            yield held
+        finally:
+            self._held = None
 
     def report(self, diagnostics: Sequence[Diagnostic], origin: str = "") -> None:
         """Show diagnostics, errors up to the limit; `origin`, or else the tool, stands where one has no place."""
+        if self._held is not None:
+            self._held += diagnostics
+            return
         for diagnostic in diagnostics:
             self._counts[diagnostic.severity] += 1
             if diagnostic.severity != "error":

@@ -6,7 +6,7 @@ global state but the streams it is given. Modules are imported where they are us
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final, TextIO
 
 from scaly_ir.passes import PASSES
@@ -26,6 +26,8 @@ from scaly_ir.tools.reporting import Reporter
 
 if TYPE_CHECKING:
     from scaly_ir.pass_manager import Pass
+    from scaly_ir.text.source import Source
+    from scaly_ir.tools.opt_driver import Driver
 
 TOOL: Final = "scaly-opt"
 SEPARATOR: Final = "// -----\n"
@@ -52,6 +54,7 @@ Passes
 
 Input and output
   FILE..., -                     the files to read; - or none is standard input
+  --split-input-file[=MARKER]    treat parts between '// -----' lines alone
   --stdin-name=NAME              call standard input NAME in messages
   -o FILE                        write here, only if all went well (default -)
 
@@ -59,6 +62,7 @@ Input and output
 Checking
   --verify-each[=true|false]     verify after every pass (default true)
   --no-verify-each               verify the input and the final result only
+  --verify-diagnostics           compare diagnostics with expected-... comments
 
 {GENERAL_HELP}Exit codes: 0 success, 1 the input was refused, 2 wrong usage, 3 internal error.
 """
@@ -67,6 +71,8 @@ OPTIONS: Final = (
     Option(("pass", "pipeline", "pass-pipeline"), "yes"),
     Option(("o",), "yes"),
     Option(("stdin-name",), "yes"),
+    Option(("split-input-file",), "optional"),
+    Option(("verify-diagnostics",), "optional"),
     Option(("verify-each",), "optional"),
     Option(("no-verify-each",)),
     Option(("stop-after",), "yes"),
@@ -88,6 +94,10 @@ class _Settings(General):
         self.verify_each = True
         self.looking = looking.Looking()
         self.dump_pipeline = False
+        self.marker: str | None = None
+        """The line between parts of a file, if these are processed on their own."""
+        self.expectations = ""
+        """Whether diagnostics are compared with comments: ``all``, ``only-expected`` or not at all."""
         stop_after: Given | None = None
         given, files = parse_arguments(argv, OPTIONS, PASSES)
         self.files = files or ["-"]
@@ -110,6 +120,10 @@ class _Settings(General):
                 self.stdin_name = option.text
             case "verify-each":
                 self.verify_each = option.choice({"true": True, "false": False, "": True})
+            case "split-input-file":
+                self.marker = option.text or "// -----"
+            case "verify-diagnostics":
+                self.expectations = option.choice({"": "all", "all": "all", "only-expected": "only-expected"})
             case "dump-pipeline":
                 self.dump_pipeline = True
             case "no-verify-each":
@@ -182,11 +196,41 @@ def _process(settings: _Settings, reporter: Reporter, stdin: TextIO, stdout: Tex
         traceback=settings.traceback,
         watchers=watchers,
     )
-    results = [text for path in settings.files if (text := driver.process(path)) is not None]
+    results = [text for path in settings.files for text in _results(path, driver, settings, reporter)]
     if settings.output == "-" or reporter.code == 0:
         write_to(settings.output, SEPARATOR.join(results), stdout, reporter)
     for watcher in watchers:
         watcher.close()
+
+
+def _results(path: str, driver: Driver, settings: _Settings, reporter: Reporter) -> Iterator[str]:
+    """Yield what comes out of a file, or of each of its parts."""
+    source = driver.read(path)
+    if source is None:
+        return
+    parts = [source]
+    if settings.marker is not None:
+        from scaly_ir.tools.opt.splitting import near_markers, split_source
+
+        parts = split_source(source, settings.marker)
+        reporter.report(list(near_markers(source, settings.marker)))
+    for part in parts:
+        text = driver.process_source(part) if not settings.expectations else _compared(part, driver, settings, reporter)
+        if text is not None:
+            yield text
+
+
+def _compared(part: Source, driver: Driver, settings: _Settings, reporter: Reporter) -> str | None:
+    """Process a part of a file, and report where diagnostics are not those that its comments expect."""
+    from scaly_ir.tools.opt.expectations import expectations, unmet
+
+    expected, wrong = expectations(part)
+    with reporter.collecting() as came:
+        text = driver.process_source(part)
+    faults = [*wrong, *unmet(expected, came, only_expected=settings.expectations == "only-expected")]
+    if faults:
+        reporter.refuse(faults)
+    return text
 
 
 def _information(name: str) -> str:

@@ -22,10 +22,12 @@ class DecodeError(ValueError):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Source:
-    """The text of one input. Lines end with LF; `name` is shown in messages."""
+    """The text of one input, or of a part of one. Lines end with LF; `name` is shown in messages."""
 
     name: str
     text: str
+    first_line: int = 1
+    """The number of its first line in the input."""
     _starts: list[int] = field(default_factory=list, repr=False)
 
     @staticmethod
@@ -56,14 +58,19 @@ class Source:
         return self._starts
 
     def position(self, offset: int) -> tuple[int, int]:
-        """Return the line and column of `offset`, both from 1; a column is a code point."""
+        """Return the line and column of `offset`, both from 1 in the input; a column is a code point."""
         starts = self._line_starts()
         line = bisect_right(starts, offset)
-        return line, offset - starts[line - 1] + 1
+        return line + self.first_line - 1, offset - starts[line - 1] + 1
+
+    def line_span(self, line: int) -> Span:
+        """Return the range of a line, by its number in the input."""
+        start = self._line_starts()[line - self.first_line]
+        return Span(self, start, start + len(self.line_text(line)))
 
     def line_text(self, line: int) -> str:
-        """Return line `line` (from 1) without its end."""
-        start = self._line_starts()[line - 1]
+        """Return a line, by its number in the input, without its end."""
+        start = self._line_starts()[line - self.first_line]
         end = self.text.find("\n", start)
         return self.text[start:] if end < 0 else self.text[start:end]
 
