@@ -307,7 +307,9 @@ def test_registered_operators_go_through_their_numpy_function(dtype: DType) -> N
         ({}, "'prog.odd' cannot be evaluated: it has no attribute FNumpy"),
         ({"FNumpy": lambda x: 1 // 0}, "FNumpy of 'prog.odd' failed: ZeroDivisionError"),
         ({"FNumpy": lambda x: x.astype(int)}, "FNumpy of 'prog.odd' gave 0, which is no float64"),
-        ({"FNumpy": lambda x: x[1:]}, "FNumpy of 'prog.odd' failed: IndexError"),
+        ({"FNumpy": lambda x: x[1:]}, "FNumpy of 'prog.odd' gave 0 values for one element"),
+        ({"FNumpy": lambda x: np.repeat(x, 3)}, "FNumpy of 'prog.odd' gave 3 values for one element"),
+        ({"FNumpy": lambda x: int("a")}, "FNumpy of 'prog.odd' failed: ValueError: invalid literal"),
     ],
 )
 def test_operators_that_cannot_be_evaluated(attributes: dict[str, Any], reason: str) -> None:
