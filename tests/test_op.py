@@ -601,6 +601,25 @@ def test_the_arity_of_an_elementwise_operator_is_limited(arity: int) -> None:
         sc.register_elementwise("odd", arity)
 
 
+@pytest.mark.parametrize(
+    ("name", "attributes", "error"),
+    [
+        ("odd", {"TCostClass": "dear"}, TypeError),
+        ("odd", {"TCSpelling": "({0} * {0})"}, ValueError),
+        ("odd", {"FNumpy": None}, ValueError),
+        ("store", {}, AttributeError),  # prog.store is there already
+    ],
+)
+def test_an_elementwise_operator_that_is_refused_leaves_nothing(name: str, attributes: Any, error: Any) -> None:
+    sc.parse("")
+    before = Op.list_op_names()
+    with pytest.raises(error):
+        sc.register_elementwise(name, 1, **attributes)
+    assert Op.list_op_names() == before
+    sc.register_elementwise("odd", 1)
+    assert {"prim.odd", "prog.odd"} <= set(Op.list_op_names())
+
+
 def test_a_dialect_may_rename_leave_out_and_change_forms() -> None:
     from scaly_ir import prim
 
