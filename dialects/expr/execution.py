@@ -19,7 +19,7 @@ from scaly_ir.dialects.expr.functions import inputs_of, outputs_of
 from scaly_ir.errors import EvaluationError
 from scaly_ir.graph import Node, postorder
 from scaly_ir.numeric.evaluate import bad_reference, failed_reference
-from scaly_ir.tensors import TensorType
+from scaly_ir.tensors import MOST_AXES, TensorType
 
 if TYPE_CHECKING:
     Array = numpy.ndarray[Any, Any]
@@ -131,6 +131,7 @@ class Plans:
         constants = []
         groups = _invocations(order)
         for slot, node in enumerate(order):
+            _check_axes(node)
             if node.op is ops.INPUT:
                 continue
             if node.op is ops.CONST:
@@ -159,6 +160,14 @@ class Plans:
         if known is None:
             known = self._operations[key] = operation(node)
         return known
+
+
+def _check_axes(node: Node) -> None:
+    if node.type.ndim > MOST_AXES:
+        reason = f"'{node.op.name}' has {node.type.ndim} axes; what is evaluated has at most {MOST_AXES}"
+        failure = EvaluationError(reason, reason=reason)
+        failure.blamed = (node,)
+        raise failure
 
 
 def _with_frees(steps: Sequence[Step], kept: frozenset[int]) -> list[Step]:

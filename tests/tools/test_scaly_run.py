@@ -74,6 +74,37 @@ def test_what_cannot_be_run(argv: list[str], text: str, code: int, message: str)
     assert "Traceback" not in done.err
 
 
+_MANY = "1x" * 65
+
+
+@pytest.mark.parametrize("options", [[], ["--engine=c"]])
+@pytest.mark.parametrize(
+    "text", [same(f"tensor<{_MANY}float64>"), f"prog.proc @same(%x: memref<{_MANY}float64>) {{\n}}\n"]
+)
+def test_arrays_have_64_axes_at_most(text: str, options: list[str]) -> None:
+    done = scaly_run("--random=0", *options, stdin=text)
+    assert (done.code, done.out) == (1, "")
+    assert done.err.startswith("<stdin>:1:")
+    assert "error: %x of @same has 65 axes; arrays have at most 64\n" in done.err
+
+
+@needs_cc
+def test_values_in_between_have_64_axes_at_most() -> None:
+    ones = ", ".join(["1"] * 65)
+    text = (
+        "expr.func @f(%x: tensor<1xfloat64>) -> (%y: tensor<1xfloat64>) {\n"
+        '  %0 = expr.input {name="x"} : tensor<1xfloat64>\n'
+        f"  %1 = expr.reshape(%0) {{shape=[{ones}]}} : tensor<{_MANY}float64>\n"
+        "  %2 = expr.reshape(%1) {shape=[1]} : tensor<1xfloat64>\n"
+        "  expr.return %2\n}\n"
+    )
+    done = scaly_run("--in", "x=[2]", stdin=text)
+    assert (done.code, done.out) == (1, "")
+    assert done.err.startswith("<stdin>:3:3: error: 'expr.reshape' has 65 axes; what is evaluated has at most 64\n")
+    compiled = scaly_run("--in", "x=[2]", "--engine=c", stdin=text)
+    assert (compiled.code, compiled.out) == (0, "y: tensor<1xfloat64>\n  [2.0]\n")
+
+
 def test_a_verifier_error_comes_before_the_run() -> None:
     done = scaly_run(stdin="prog.proc @f(%x: memref<1xfloat64>) {\n  prog.store 1, %x[1] : float64\n}\n")
     assert done.code == 1

@@ -612,3 +612,15 @@ def test_folding_gives_what_evaluation_gives(made: Expr) -> None:
         except NotExact:
             return
         assert_same(folded, evaluate(made, {}))
+
+
+def test_a_value_of_65_axes_is_not_evaluated() -> None:
+    many = build.reshape(build.sym("x", 1), (1,) * 65)
+    with pytest.raises(
+        EvaluationError, match=r"^'expr\.reshape' has 65 axes; what is evaluated has at most 64$"
+    ) as failed:
+        evaluate(many, {"x": [1.0]})
+    assert failed.value.blamed == (many,)
+    with pytest.raises(NotExact):
+        evaluate_constants(build.reshape(const([1.0]), (1,) * 65))
+    assert evaluate(build.reshape(build.sym("x", 1), (1,) * 64), {"x": [1.0]}).ndim == 64
