@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 
 from scaly_ir.tools import scaly_run as tool
+from scaly_ir.tools.entry import ended_by_interrupts
 from tests.tools.run_cases import SCALE, needs_cc, same, scaly_run
 from tests.tools.running import environment
 
@@ -36,6 +38,50 @@ def test_help_fits_a_terminal_and_names_every_option() -> None:
 def test_version_and_usage() -> None:
     assert re.fullmatch(r"scaly-run \d+\.\d+\.\d+\n", scaly_run("--version").out)
     assert scaly_run(terminal=True) == (2, "", tool.USAGE)
+
+
+# --- interrupts -------------------------------------------------------------------------------------------------------
+
+ENDLESS = """\
+prog.proc @f(%n: memref<1xfloat64>, %y: memref<1xfloat64>) {input_count=1} {
+  prog.store 0, %y[0] : float64
+  prog.for %i = 0 to prog.cast(prog.load %n[0], int64) step 1 {kind=serial} {
+    prog.for %j = 0 to prog.cast(prog.load %n[0], int64) step 1 {kind=serial} {
+      prog.store prog.add(prog.sin(prog.load %y[0]), prog.load %n[0]), %y[0] : float64
+    }
+  }
+}
+"""
+
+
+@needs_cc
+@pytest.mark.skipif(os.name != "posix", reason="signals as POSIX has them")
+def test_an_interrupt_ends_compiled_code() -> None:
+    Path("f.sir").write_text(ENDLESS)
+    command = [sys.executable, "-m", "scaly_ir.tools.scaly_run", "f.sir", "-v", "--engine=c", "--out=y.npy", "--in"]
+    subprocess.run([*command, "n=[1]"], env=environment(), check=True, capture_output=True)  # what is compiled is kept
+    os.unlink("y.npy")
+    command.append("n=[1e9]")
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()) as process:
+        assert process.stderr is not None
+        assert process.stdout is not None
+        while process.stderr.readline() != b"scaly-run: compiling @f\n":
+            assert process.poll() is None
+        try:
+            with pytest.raises(subprocess.TimeoutExpired):
+                process.wait(1.5)  # time for the compiled code to begin, which does not end in years
+            process.send_signal(signal.SIGINT)
+            assert process.wait(5) in (-signal.SIGINT, 130)
+        finally:
+            process.kill()
+        assert process.stdout.read() == b""
+    assert os.listdir() == ["f.sir"]
+
+
+def test_an_interrupt_is_left_to_whoever_calls_the_tool_as_a_function() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    with ended_by_interrupts():
+        assert signal.getsignal(signal.SIGINT) is before
 
 
 # --- input ------------------------------------------------------------------------------------------------------------
