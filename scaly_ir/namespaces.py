@@ -63,7 +63,8 @@ def expose(op: Op) -> list[str]:
     """Publish the helper of an operator and return the paths where it was published, as ``T.my_ext.square``.
 
     A path where something callable stands already is left alone, so a second call publishes nothing. `ValueError` when
-    the operator has no signature, or when something else stands at one of the paths; nothing is published then.
+    the operator has no signature, when something else stands at one of the paths, or when a name in one means something
+    to Python, as ``__class__``; nothing is published then.
     """
     if not op.has_signature:
         raise ValueError(f"{op.name}: set_signature comes before expose")
@@ -76,6 +77,9 @@ def expose(op: Op) -> list[str]:
 
 def _is_free(op: Op, path: str) -> bool:
     *holders, last = path.split(".")
+    for name in (*holders, last):
+        if name.startswith("__") or name in Namespace.__slots__:
+            raise ValueError(f"{op.name}: '{name}' is no name in a namespace")
     space: Any = _ROOTS[holders[0]]
     for place, name in enumerate(holders[1:], start=2):
         space = vars(space).get(name)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 from scaly_ir.effects import CallEffectKind
@@ -60,17 +61,52 @@ def _is_spelling(value: Any) -> bool:
 
 
 _placeholders = re.compile(r"\{(\d+)\}").findall
+_placeholders_in = partial(re.compile(r"\{\d+\}").sub, "0")
+_is_identifier = re.compile(r"[A-Za-z_][A-Za-z0-9_]*").fullmatch
+_no_expression = re.compile(r"[^ -~]|//|/\*|[;#\\\"'`@$]").search
+_brackets = re.compile(r"[()\[\]]").findall
+
+
+def _symbol(value: str) -> str:
+    """Check the name of a C function."""
+    if not _is_identifier(value):
+        raise ValueError(f"{value!r} is no C identifier")
+    return value
 
 
 def _spelling(value: str | dict[str, str]) -> str | dict[DType, str]:
     """Check C text: each operand at most once, since an operand may be any expression and must be evaluated once."""
     if isinstance(value, dict):
         return {DType(dtype): str(_spelling(text)) for dtype, text in value.items()}
+    if not _is_identifier(value):
+        fault = _template_fault(value)
+        if fault:
+            raise ValueError(f"C text {value!r} {fault}")
     used = _placeholders(value)
     for place in used:
         if used.count(place) > 1:
             raise ValueError(f"placeholder {{{place}}} is used twice; use FLegalize to repeat an operand")
     return value
+
+
+def _template_fault(text: str) -> str:
+    """Return what keeps a text from being one expression with numbered operands, or an empty string."""
+    if not text.strip():
+        return "is empty"
+    left = _placeholders_in(text)
+    if "{" in left or "}" in left:
+        return "has a brace that belongs to no operand such as {0}"
+    found = _no_expression(left)
+    if found is not None:
+        return f"has {found[0]!r}, which is no part of an expression"
+    closers = {"(": ")", "[": "]"}
+    expected: list[str] = []
+    for mark in _brackets(left):
+        if mark in closers:
+            expected.append(closers[mark])
+        elif not expected or expected.pop() != mark:
+            return f"has a '{mark}' too many"
+    return f"lacks a '{expected[-1]}'" if expected else ""
 
 
 STANDARD: Final[dict[str, OpAttribute]] = {
@@ -92,7 +128,7 @@ STANDARD: Final[dict[str, OpAttribute]] = {
     "FLegalize": _rule("f(call) -> Node", "a call in simpler operators"),
     "FLowerOp": _rule("f(ctx, node) -> None", "structural lowering to the dialect, or by the pass, of the prefix"),
     "TVectorizable": _flag("may be applied lane by lane"),
-    "TGlobalSymbol": _text("the external function that a call becomes"),
+    "TGlobalSymbol": _text("the external function that a call becomes")._replace(stored=_symbol),
     "FRegionGetBodyParams": _rule("f(call) -> list of Var", "makes a region operator; fresh typed body variables"),
     "FRegionValidate": _rule("f(region) -> None", "checks a complete region, and raises"),
     "FVerify": _rule("f(call) -> iterable of (rule, reason)", "further verifier rules; nothing where a call is valid"),

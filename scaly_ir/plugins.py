@@ -8,9 +8,11 @@ on `sys.path`, which takes a millisecond; `importlib.metadata` would take fifty.
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import import_module
+from keyword import iskeyword
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from scaly_ir.errors import PluginError
@@ -23,7 +25,8 @@ if TYPE_CHECKING:
 
 GROUP: Final = "scaly_ir.plugins"
 SWITCH: Final = "SCALY_IR_PLUGINS"
-"""The environment variable that, set to ``0``, keeps installed plug-ins out."""
+"""The environment variable that keeps installed plug-ins out when it is set to one of `_OFF`, in any case."""
+_OFF: Final = frozenset({"0", "no", "false", "off"})
 
 Translation = Callable[["Node", Mapping[str, str]], str]
 
@@ -34,7 +37,8 @@ TRANSLATIONS: Final[dict[str, Translation]] = {}
 class PluginRegistry:
     """What a plug-in registers with; operators and their attributes go through `Op` directly.
 
-    `PluginError` for a name that is taken.
+    `PluginError` for a name that is taken or that nobody could write, `TypeError` for what is of another kind than it
+    should be.
     """
 
     def add_dialect(self, dialect: Dialect) -> None:
@@ -55,24 +59,72 @@ class PluginRegistry:
 
         `factory` is a `Pass` class, whose fields are its options, or a function ``f(root, **options) -> root``, whose
         options `options` lists by name with their defaults; a type in place of a default makes an option required.
-        `dialects` are those whose modules a function takes, all when left out; a class says so itself.
+        `dialects` are those whose modules a function takes, all when left out; a class says so itself. Options are of
+        the types bool, int, float and str.
         """
         from scaly_ir.pass_manager import Pass, function_pass
 
+        _check_name(name, "pass")
         passes: dict[str, Any] = import_module("scaly_ir.passes").PASSES
         if not isinstance(factory, type):
-            added = function_pass(name, factory, dialects, options or {})
+            if not callable(factory):
+                raise TypeError(f"pass '{name}' is neither a Pass class nor a function")
+            named = None if dialects is None else _dialect_names(name, dialects)
+            _check_options(name, options or {})
+            added = function_pass(name, factory, named, options or {})
         elif not issubclass(factory, Pass):
             raise TypeError(f"pass '{name}' is neither a Pass class nor a function")
         elif factory.name != name:
             raise PluginError(f"pass '{name}' calls itself '{factory.name}'")
+        elif dialects is not None or options is not None:
+            raise TypeError(
+                f"pass '{name}' is a class, whose fields are its options and which names its dialects itself"
+            )
         else:
+            if factory.dialects is not None:
+                _dialect_names(name, factory.dialects)
             added = factory
         _add(passes, name, added, "pass")
 
     def add_translation(self, name: str, fn: Translation) -> None:
         """Add a translation: ``fn(root, options) -> text``, where options are strings."""
+        _check_name(name, "translation")
+        if not callable(fn):
+            raise TypeError(f"translation '{name}' is no function")
+        if name in import_module("scaly_ir.tools.translate.targets").TARGETS:
+            raise PluginError(f"translation '{name}' exists already")
         _add(TRANSLATIONS, name, fn, "translation")
+
+
+_is_name: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*").fullmatch
+"""Tells whether a pipeline or a command line can name something so; there ``-`` stands for ``_``."""
+_OPTION_TYPES: Final = (bool, int, float, str)
+
+
+def _check_name(name: object, what: str) -> None:
+    if not isinstance(name, str):
+        raise TypeError(f"the name of a {what} is a string, not {name!r}")
+    if not _is_name(name):
+        raise PluginError(f"'{name}' is no name of a {what}; expected letters, digits and '_'")
+
+
+def _dialect_names(name: str, dialects: Iterable[str]) -> list[str]:
+    """Return the dialects of a pass; a text alone, whose letters they would be, is refused."""
+    found = [] if isinstance(dialects, str) or not isinstance(dialects, Iterable) else list(dialects)
+    if not found or not all([isinstance(each, str) and _is_name(each) for each in found]):
+        raise TypeError(f"the dialects of pass '{name}' are a collection of names, not {dialects!r}")
+    return found
+
+
+def _check_options(name: str, options: Mapping[str, Any]) -> None:
+    from scaly_ir.pass_manager import Pass
+
+    for key, value in options.items():
+        if not isinstance(key, str) or not _is_name(key) or iskeyword(key) or key in dir(Pass):
+            raise PluginError(f"pass '{name}' cannot have an option called {key!r}")
+        if (value if isinstance(value, type) else type(value)) not in _OPTION_TYPES:
+            expected = "a bool, int, float or str, or one of these types"
+            raise TypeError(f"option '{key}' of pass '{name}' expects {expected}, got {value!r}")
 
 
 def _add(table: dict[str, Any], name: str, value: Any, what: str) -> None:
@@ -107,10 +159,10 @@ _state = {"installed": False}
 def load_plugins() -> list[str]:
     """Load every installed plug-in, once per process, in order of distribution and name; return the names of all.
 
-    Nothing is loaded where the environment has ``SCALY_IR_PLUGINS=0``. `PluginError` when one raises: what it had
-    registered is taken back, and a later call starts again with it.
+    Nothing is loaded where the environment has ``SCALY_IR_PLUGINS`` at ``0``, ``no``, ``false`` or ``off``.
+    `PluginError` when one raises: what it had registered is taken back, and a later call starts again with it.
     """
-    if not _state["installed"] and os.environ.get(SWITCH) != "0":
+    if not _state["installed"] and os.environ.get(SWITCH, "").strip().lower() not in _OFF:
         for entry in sorted(installed_plugins(sys.path)):
             _load(entry)
         _state["installed"] = True

@@ -17,7 +17,7 @@ from scaly_ir.op import CallEffectKind, Op
 from scaly_ir.scalar_typing import TYPINGS
 from scaly_ir.signature import AttrSpec
 from scaly_ir.types import DTYPES
-from scaly_ir.undo import OPEN, note_undo
+from scaly_ir.undo import OPEN, RegistryScope, note_undo
 
 if TYPE_CHECKING:
     from scaly_ir.graph import Node
@@ -292,14 +292,16 @@ def register_elementwise(name: str, arity: int, **attrs: Any) -> Op:
 
     Operands are called ``x``, ``y``, ``z``, ...; `attrs` are operator attributes, and `doc`. Unless they say otherwise
     the operator is pure, may be applied lane by lane, and takes numbers of one type and gives one of that type. All its
-    forms have the same attributes. Returns ``prim.<name>``; raises as `Op.register` and `Op.set_attr` do.
+    forms have the same attributes. Returns ``prim.<name>``; raises as `Op.register` and `Op.set_attr` do, and registers
+    nothing then.
     """
     if not 1 <= arity <= len(_OPERANDS):
         raise ValueError(f"an elementwise operator has 1 to {len(_OPERANDS)} operands, not {arity}")
     typing = attrs.get("TScalarTyping", "arith")
     given = {**_scalar_attributes(typing, attrs.get("TOperandKinds", frozenset(_NUMERIC.split()))), **attrs}
-    scalar = _register(f"prim.{name}", given.pop("doc", ""), tuple(_OPERANDS[:arity]), given)
-    _share(scalar)
+    with RegistryScope(keep_on_success=True):
+        scalar = _register(f"prim.{name}", given.pop("doc", ""), tuple(_OPERANDS[:arity]), given)
+        _share(scalar)
     return scalar
 
 

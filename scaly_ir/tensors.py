@@ -15,6 +15,9 @@ from scaly_ir.sparsity import SparsityPattern
 from scaly_ir.text.diagnostics import did_you_mean
 from scaly_ir.types import DTYPES, FLOAT64, DType, unknown_dtype
 
+MOST_AXES: Final = 64
+"""The most axes that an array of NumPy has. A type may have more; nothing evaluates such a value."""
+
 
 class TensorType:
     """The type of an array value.

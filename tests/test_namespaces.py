@@ -110,6 +110,21 @@ def test_something_else_in_the_way_is_a_value_error(square: Op) -> None:
         space.expose()
 
 
+@pytest.mark.parametrize("name", ["my_ext.__class__", "my_ext.__dict__.f", "prim.__getattr__", "my_ext._path"])
+def test_what_python_has_a_meaning_for_is_no_name(name: str) -> None:
+    op = Op.register(name)
+    op.set_signature(["x"])
+    with pytest.raises(ValueError, match=rf"^{name}: '_\w+' is no name in a namespace$"):
+        op.expose()
+    assert not hasattr(sc.ops, "my_ext")
+
+
+def test_names_that_only_look_like_those_of_python() -> None:
+    op = Op.register("my_ext.mro")
+    op.set_signature(["x"])
+    assert op.expose() == ["ops.my_ext.mro", "T.my_ext.mro"]
+
+
 def test_operands_by_position_and_keyword(square: Op) -> None:
     square.set_signature(["x", "y"], attrs={"axis": int})
     square.expose()

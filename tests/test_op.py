@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
 from typing import Any
 
 import pytest
@@ -389,6 +390,37 @@ def test_c_text_may_use_each_operand_once(square: Op) -> None:
         square.set_attr("TCSpelling", {"float": "f"}, override=True)
 
 
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("", "is empty"),
+        ("({0} + {x})", "has a brace that belongs to no operand"),
+        ("({0} + 1", "lacks a ')'"),
+        ("({0} + 1))", "has a ')' too many"),
+        ("(a[{0})]", "has a ')' too many"),
+        ("({0}; 1)", "has ';', which is no part of an expression"),
+        ("({0} // half\n)", "has '//', which"),
+        ("({0} /* one */)", "has '/*', which"),
+        ("({0}\n)", r"has '\n', which"),
+        ("({0} + \u00e9)", "has 'é', which"),
+    ],
+)
+def test_c_text_is_an_expression(square: Op, text: str, fault: str) -> None:
+    with pytest.raises(ValueError, match=rf"^my_ext\.square: attribute 'TCSpelling': C text .*{re.escape(fault)}"):
+        square.set_attr("TCSpelling", text)
+    with pytest.raises(ValueError, match=re.escape(fault)):
+        square.set_attr("TCSpelling", {"float64": "({0})", "float32": text})
+    assert not square.has_attr("TCSpelling")
+    square.set_attr("TCSpelling", "(a[(int){0}] >= 0 ? f(1) : {1})")
+
+
+@pytest.mark.parametrize("name", ["", "a b", "f(x)", "2f", "f-g", "é"])
+def test_a_c_function_has_an_identifier(square: Op, name: str) -> None:
+    with pytest.raises(ValueError, match=rf"^my_ext\.square: attribute 'TGlobalSymbol': '{re.escape(name)}' is no C"):
+        square.set_attr("TGlobalSymbol", name)
+    square.set_attr("TGlobalSymbol", "__nv_fast_sinf")
+
+
 # --- scopes -----------------------------------------------------------------------------------------------------------
 
 
@@ -599,6 +631,25 @@ def test_the_forms_of_a_later_operator_are_gone_after_its_scope() -> None:
 def test_the_arity_of_an_elementwise_operator_is_limited(arity: int) -> None:
     with pytest.raises(ValueError, match="has 1 to 6 operands"):
         sc.register_elementwise("odd", arity)
+
+
+@pytest.mark.parametrize(
+    ("name", "attributes", "error"),
+    [
+        ("odd", {"TCostClass": "dear"}, TypeError),
+        ("odd", {"TCSpelling": "({0} * {0})"}, ValueError),
+        ("odd", {"FNumpy": None}, ValueError),
+        ("store", {}, AttributeError),  # prog.store is there already
+    ],
+)
+def test_an_elementwise_operator_that_is_refused_leaves_nothing(name: str, attributes: Any, error: Any) -> None:
+    sc.parse("")
+    before = Op.list_op_names()
+    with pytest.raises(error):
+        sc.register_elementwise(name, 1, **attributes)
+    assert Op.list_op_names() == before
+    sc.register_elementwise("odd", 1)
+    assert {"prim.odd", "prog.odd"} <= set(Op.list_op_names())
 
 
 def test_a_dialect_may_rename_leave_out_and_change_forms() -> None:

@@ -141,6 +141,61 @@ def test_a_pass_is_no_other_class_and_goes_by_its_name() -> None:
         registry.add_pass("other", Nothing)
 
 
+@dataclass(frozen=True)
+class OfLetters(Nothing):
+    """Name dialects as a text."""
+
+    name: ClassVar[str] = "of_letters"
+    dialects: ClassVar[Any] = "prog"
+
+
+def same(root: Node) -> Node:
+    return root
+
+
+@pytest.mark.parametrize(
+    ("name", "factory", "options", "error", "message"),
+    [
+        ("my-pass", same, {}, PluginError, "'my-pass' is no name of a pass; expected letters, digits and '_'"),
+        ("", same, {}, PluginError, "'' is no name of a pass"),
+        ("a,b", same, {}, PluginError, "'a,b' is no name of a pass"),
+        (3, same, {}, TypeError, "the name of a pass is a string, not 3"),
+        ("p", 3, {}, TypeError, "pass 'p' is neither a Pass class nor a function"),
+        ("p", same, {"dialects": "prog"}, TypeError, "the dialects of pass 'p' are a collection of names, not 'prog'"),
+        ("p", same, {"dialects": [3]}, TypeError, "the dialects of pass 'p' are a collection of names"),
+        ("p", same, {"dialects": []}, TypeError, "the dialects of pass 'p' are a collection of names"),
+        ("p", same, {"dialects": 3}, TypeError, "the dialects of pass 'p' are a collection of names, not 3"),
+        ("p", same, {"options": {"max-n": 1}}, PluginError, "pass 'p' cannot have an option called 'max-n'"),
+        ("p", same, {"options": {"for": 1}}, PluginError, "pass 'p' cannot have an option called 'for'"),
+        ("p", same, {"options": {"run": 1}}, PluginError, "pass 'p' cannot have an option called 'run'"),
+        ("p", same, {"options": {"n": None}}, TypeError, "option 'n' of pass 'p' expects a bool, int, .* got None"),
+        ("p", same, {"options": {"n": (1, 2)}}, TypeError, r"option 'n' of pass 'p' expects .* got \(1, 2\)"),
+        ("nothing", Nothing, {"options": {}}, TypeError, "pass 'nothing' is a class, whose fields are its options"),
+        ("of_letters", OfLetters, {}, TypeError, "the dialects of pass 'of_letters' are a collection of names"),
+    ],
+)
+def test_passes_that_are_refused(name: Any, factory: Any, options: Any, error: Any, message: str) -> None:
+    before = dict(PASSES)
+    with pytest.raises(error, match=f"^{message}"):
+        PluginRegistry().add_pass(name, factory, **options)
+    assert before == PASSES
+
+
+@pytest.mark.parametrize(
+    ("name", "function", "error", "message"),
+    [
+        ("a{b", len, PluginError, "'a{b' is no name of a translation"),
+        (None, len, TypeError, "the name of a translation is a string, not None"),
+        ("text", "len", TypeError, "translation 'text' is no function"),
+        ("c", len, PluginError, "translation 'c' exists already"),
+    ],
+)
+def test_translations_that_are_refused(name: Any, function: Any, error: Any, message: str) -> None:
+    with pytest.raises(error, match=f"^{message}"):
+        PluginRegistry().add_translation(name, function)
+    assert name not in plugins.TRANSLATIONS
+
+
 def test_translations() -> None:
     def translate(root: Node, options: Mapping[str, str]) -> str:
         return "text"
@@ -322,11 +377,13 @@ def test_what_a_scope_took_back_is_loaded_again(site: Path) -> None:
 
 def test_the_environment_keeps_installed_plugins_out(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _distribution(site, "alpha-1.0", "[scaly_ir.plugins]\nz = no_such:module\n")
-    monkeypatch.setenv(plugins.SWITCH, "0")
-    assert load_plugins() == []
-    monkeypatch.setenv(plugins.SWITCH, "1")
-    with pytest.raises(PluginError, match=r"^plugin 'z' of 'alpha 1.0' failed: ModuleNotFoundError: No module named"):
-        load_plugins()
+    for value in ("0", "no", "False", "OFF"):
+        monkeypatch.setenv(plugins.SWITCH, value)
+        assert load_plugins() == []
+    for value in ("1", "yes", ""):
+        monkeypatch.setenv(plugins.SWITCH, value)
+        with pytest.raises(PluginError, match=r"^plugin 'z' of 'alpha 1.0' failed: ModuleNotFoundError: No module"):
+            load_plugins()
 
 
 def test_a_plugin_that_fails_leaves_nothing_behind(site: Path) -> None:

@@ -8,7 +8,8 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Final, NoReturn, TextIO
 
 from scaly_ir import __version__
@@ -136,8 +137,35 @@ def write_to(path: str, text: str, stdout: TextIO, reporter: Reporter) -> None:
         reporter.refuse([failure])
 
 
+_process = {"own": False}
+"""Whether the process is the tool's own, and nobody's who calls it as a function."""
+
+
+@contextmanager
+def ended_by_interrupts() -> Iterator[None]:
+    """Let an interrupt end the process at once, while code runs that does not come back to Python to hear of it.
+
+    Only where the process is the tool's own, and in its main thread; elsewhere, and where interrupts are ignored, all
+    stays as it is. What has to be tidied up must not be left to the end of the context.
+    """
+    import signal
+    import threading
+
+    before = signal.getsignal(signal.SIGINT)
+    main = threading.current_thread() is threading.main_thread()
+    if not _process["own"] or not main or before is not signal.default_int_handler:
+        yield
+        return
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def run_process(main: Main) -> NoReturn:
     """Run a tool on the process's own arguments and streams, and end the process."""
+    _process["own"] = True
     try:
         code = main(sys.argv[1:], *_standard_streams())
     except KeyboardInterrupt:

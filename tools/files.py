@@ -5,9 +5,10 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections.abc import Sequence
 from contextlib import suppress
 from itertools import count
-from typing import IO, TextIO
+from typing import IO, NamedTuple, Self, TextIO
 
 from scaly_ir.text.diagnostics import Diagnostic, closest, error
 from scaly_ir.text.source import DecodeError, Source, Span
@@ -70,23 +71,97 @@ def write_result(path: str, text: str, stdout: TextIO) -> Diagnostic | None:
     return None
 
 
+def write_results(results: Sequence[tuple[str, str]], stdout: TextIO) -> list[Diagnostic]:
+    """Write each text to its path, or to standard output for ``-``: no file unless all can be written.
+
+    Standard output and what is no regular file cannot be taken back; they are written in between, when the new files
+    stand ready. Raises as `write_result` does.
+    """
+    with _Files() as files:
+        failures = [files.prepare(path, text) for path, text in results if path != "-"]
+        if not any(failures):
+            failures = [write_result(path, text, stdout) for path, text in results if path == "-"]
+        if not any(failures):
+            failures = [files.commit()]
+    return [failure for failure in failures if failure is not None]
+
+
 def write_atomically(path: str, text: str | bytes) -> Diagnostic | None:
     """Write a file through a temporary one beside it and a rename; return the error if that fails.
 
     What is no regular file (a device, a pipe) is written directly. A link stays one, and an existing file keeps its
     mode; one that may not be written is left alone.
     """
-    try:
-        mode = _mode(path)
-        if mode is not None and not stat.S_ISREG(mode):
-            _write_to(os.open(path, os.O_WRONLY), text)
-            return None
-        if mode is not None and not os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-        _replace(os.path.realpath(path), mode, text)
-    except (OSError, ValueError) as failure:
-        return error(f"cannot write '{path}': {_reason(failure)}", code="write")
-    return None
+    with _Files() as files:
+        return files.prepare(path, text) or files.commit()
+
+
+class _Ready(NamedTuple):
+    """A file that is written and not yet where it belongs."""
+
+    path: str
+    temporary: str
+    target: str
+
+
+class _Files:
+    """Files that are written together: first beside where they belong, so that what fails there changes none.
+
+    What has not become the file it was meant for is gone when the context ends, by an interrupt too.
+    """
+
+    def __init__(self) -> None:
+        self._ready: list[_Ready] = []
+        self._open: list[tuple[str, int, str | bytes]] = []
+        """Devices and pipes, which can only be written directly."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        for ready in self._ready:
+            with suppress(OSError):
+                os.unlink(ready.temporary)
+        for _, descriptor, _ in self._open:
+            os.close(descriptor)
+
+    def prepare(self, path: str, text: str | bytes) -> Diagnostic | None:
+        """Write what is to become a file; return the error if that fails."""
+        try:
+            mode = _mode(path)
+            if mode is not None and not stat.S_ISREG(mode):
+                self._open.append((path, os.open(path, os.O_WRONLY), text))
+                return None
+            if mode is not None and not os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+            target = os.path.realpath(path)
+            descriptor, temporary = _temporary_beside(target)
+            self._ready.append(_Ready(path, temporary, target))
+            _write_to(descriptor, text)
+            if mode is not None:
+                os.chmod(temporary, stat.S_IMODE(mode))
+        except (OSError, ValueError) as failure:
+            return _not_written(path, failure)
+        return None
+
+    def commit(self) -> Diagnostic | None:
+        """Put everything where it belongs; return the first error, after which nothing more is done."""
+        path = ""
+        try:
+            while self._open:
+                path, descriptor, text = self._open.pop(0)
+                _write_to(descriptor, text)
+            while self._ready:
+                path, temporary, target = self._ready[0]
+                os.replace(temporary, target)
+                del self._ready[0]
+        except OSError as failure:
+            return _not_written(path, failure)
+        return None
+
+
+def _not_written(path: str, failure: Exception) -> Diagnostic:
+    return error(f"cannot write '{path}': {_reason(failure)}", code="write")
 
 
 def _mode(path: str) -> int | None:
@@ -94,19 +169,6 @@ def _mode(path: str) -> int | None:
         return os.stat(path).st_mode
     except FileNotFoundError:
         return None
-
-
-def _replace(target: str, mode: int | None, text: str | bytes) -> None:
-    descriptor, temporary = _temporary_beside(target)
-    try:
-        _write_to(descriptor, text)
-        if mode is not None:
-            os.chmod(temporary, stat.S_IMODE(mode))
-        os.replace(temporary, target)
-    except BaseException:  # an interrupt too
-        with suppress(OSError):
-            os.unlink(temporary)
-        raise
 
 
 def _temporary_beside(target: str) -> tuple[int, str]:

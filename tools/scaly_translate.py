@@ -6,6 +6,7 @@ Source: tools specification 5.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple, TextIO
 
@@ -111,6 +112,7 @@ class _Settings(General):
     def outputs(self) -> list[_Output]:
         """Return what is to be written; `UsageError` when targets and files do not go together."""
         targets, paths = self._targets, self._paths
+        _check_distinct(paths)
         if not targets and not paths:
             raise UsageError("nothing says what to translate to: give --to=TARGET, or -o FILE with its extension")
         if not targets:
@@ -121,6 +123,19 @@ class _Settings(General):
             counts = f"found {len(targets)} --to and {len(paths)} -o"
             raise UsageError(f"several outputs need a -o for each --to, {counts}")
         return [_Output(_request(target), path.text) for target, path in zip(targets, paths, strict=True)]
+
+
+def _check_distinct(paths: Sequence[Given]) -> None:
+    """Refuse a file that two results would go to; streams and devices take any number."""
+    seen: dict[str, str] = {}
+    for path in paths:
+        if path.text == "-" or (os.path.exists(path.text) and not os.path.isfile(path.text)):
+            continue
+        target = os.path.realpath(path.text)
+        if target in seen:
+            same = "" if seen[target] == path.text else f", which is '{seen[target]}'"
+            raise path.wrong(f"two results would go to '{path.text}'{same}")
+        seen[target] = path.text
 
 
 def _request(option: Given) -> Request:
@@ -176,8 +191,14 @@ def _process(settings: _Settings, reporter: Reporter, stdin: TextIO, stdout: Tex
         traceback=settings.traceback,
     )
     texts = translator.process(settings.file)
-    for output, text in zip(outputs, texts or [], strict=False):
-        write_to(output.path, text, stdout, reporter)
+    if texts is None:
+        return
+    from scaly_ir.tools.files import write_results
+
+    paths = [output.path for output in outputs]
+    failures = write_results(list(zip(paths, texts, strict=True)), stdout)
+    if failures:
+        reporter.refuse(failures)
 
 
 def _information(settings: _Settings) -> str:

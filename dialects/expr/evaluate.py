@@ -15,7 +15,7 @@ from scaly_ir.effects import CallEffectKind
 from scaly_ir.graph import Node
 from scaly_ir.numeric.machine import NotExact, Reason
 from scaly_ir.numeric.table import TABLE, scalar_name
-from scaly_ir.tensors import TensorType
+from scaly_ir.tensors import MOST_AXES, TensorType
 from scaly_ir.text.diagnostics import did_you_mean
 
 if TYPE_CHECKING:
@@ -36,8 +36,9 @@ def evaluate(exprs: Any, values: Mapping[str, Any]) -> Any:
     nothing is converted silently. Python numbers and lists have none; they become what the input is where NumPy's
     ``same_kind`` allows it, and fit it (`OverflowError`). `ValueError` for an input without a value, a name that no
     input has, entries outside of a sparsity pattern and a function that is not known, `IndexError` for a position that
-    was promised to be in bounds, `NotImplementedError` for an operator without `FNumpy`, and `TypeError` for one whose
-    `FNumpy` gives another shape or dtype than the operation has. Results are arrays of their own, 0-d for scalars.
+    was promised to be in bounds, `NotImplementedError` for an operator without `FNumpy`, and `EvaluationError` for
+    one whose `FNumpy` fails or gives another shape or dtype than the operation has, and for a value of more than 64
+    axes. Results are arrays of their own, 0-d for scalars.
     """
     import numpy
 
@@ -110,11 +111,13 @@ def evaluate_constants(node: Node) -> Array:
 
     `NotExact` when evaluation divides by zero, is invalid or overflows (integers wrap), when a float that is converted
     has no integer of the type, when a position is out of bounds against a promise, for what is not pure, depends on
-    more than its operands or does not say what it computes, and for a result of more than 4096 entries that is larger
-    than its operands together.
+    more than its operands or does not say what it computes, for more axes than NumPy has, and for a result of more than
+    4096 entries that is larger than its operands together. `EvaluationError` for an operator whose `FNumpy` fails.
     """
     import numpy
 
+    if max([each.type.ndim for each in (node, *node.args)]) > MOST_AXES:
+        raise NotExact(Reason.OPAQUE)
     arrays = [_constant(operand) for operand in node.args]
     compute = _foldable(node)
     if node.type.size > max(LARGEST_FOLDED, sum([array.size for array in arrays])):

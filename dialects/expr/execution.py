@@ -16,8 +16,10 @@ from scaly_ir.attributes import Attrs
 from scaly_ir.dialects.expr import ops
 from scaly_ir.dialects.expr.call_typing import LoopParts, loop_parts
 from scaly_ir.dialects.expr.functions import inputs_of, outputs_of
+from scaly_ir.errors import EvaluationError
 from scaly_ir.graph import Node, postorder
-from scaly_ir.tensors import TensorType
+from scaly_ir.numeric.evaluate import bad_reference, failed_reference
+from scaly_ir.tensors import MOST_AXES, TensorType
 
 if TYPE_CHECKING:
     Array = numpy.ndarray[Any, Any]
@@ -49,9 +51,12 @@ class Step(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """How a graph is evaluated: `inputs` and `outputs` are slots; an input that nothing reads has none."""
+    """How a graph is evaluated: `inputs` and `outputs` are slots; an input that nothing reads has none.
 
-    size: int
+    `nodes` are by slot what is computed there.
+    """
+
+    nodes: Sequence[Node]
     inputs: tuple[int | None, ...]
     constants: list[tuple[int, Array]]
     steps: list[Step]
@@ -64,22 +69,26 @@ class Plan(NamedTuple):
 def operation(node: Node) -> Compute:
     """Return what an operation computes, as a function of arrays.
 
-    It raises `TypeError` when the operator gives another shape or dtype than the node has. `NotImplementedError` when
-    nobody says what the operator computes.
+    It raises `EvaluationError` when the `FNumpy` of an operator that is not the dialect's own raises anything but
+    `FloatingPointError`, or gives another shape or dtype than the node has. `NotImplementedError` when nobody says what
+    the operator computes.
     """
     type_: TensorType = node.type
     compute = _meaning(node)
     dtype, shape, name = numpy.dtype(str(type_.dtype)), type_.shape, node.op.name
     mask = None if type_.pattern is None else type_.pattern.to_mask()
+    own = node.op.get_attr("TStructural", False)
 
     def checked(*arrays: Array) -> Array:
         try:
             result = numpy.asarray(compute(*arrays))
         except Exception as error:
             error.add_note(f"in the evaluation of '{name}' : {type_}")
-            raise
+            if own or isinstance(error, FloatingPointError | MemoryError):
+                raise
+            raise failed_reference(node, error) from error
         if result.dtype != dtype or result.shape != shape:
-            raise TypeError(f"'{name}' gave {result.dtype} of shape {result.shape}, expected {type_}")
+            raise bad_reference(node, f"{result.dtype} of shape {result.shape}, expected {type_}")
         # What a pattern leaves out is exactly zero, whatever the arithmetic of zeros gives, as 0 * inf.
         return result if mask is None else numpy.where(mask, result, numpy.zeros((), dtype))
 
@@ -122,6 +131,7 @@ class Plans:
         constants = []
         groups = _invocations(order)
         for slot, node in enumerate(order):
+            _check_axes(node)
             if node.op is ops.INPUT:
                 continue
             if node.op is ops.CONST:
@@ -137,7 +147,7 @@ class Plans:
                 steps.append(Step(invocation, args, tuple([slots[member] for member in members]), ()))
         outputs = tuple([slots[root] for root in roots])
         return Plan(
-            len(order),
+            order,
             tuple([slots.get(formal) for formal in inputs]),
             constants,
             _with_frees(steps, frozenset(outputs)),
@@ -150,6 +160,14 @@ class Plans:
         if known is None:
             known = self._operations[key] = operation(node)
         return known
+
+
+def _check_axes(node: Node) -> None:
+    if node.type.ndim > MOST_AXES:
+        reason = f"'{node.op.name}' has {node.type.ndim} axes; what is evaluated has at most {MOST_AXES}"
+        failure = EvaluationError(reason, reason=reason)
+        failure.blamed = (node,)
+        raise failure
 
 
 def _with_frees(steps: Sequence[Step], kept: frozenset[int]) -> list[Step]:
@@ -201,7 +219,7 @@ def run(plans: Plans, plan: Plan, operands: Sequence[Array]) -> Results:
 
 def _frame(plan: Plan, operands: Sequence[Array]) -> Frame:
     """Evaluate a plan; what it needs of other functions it requests."""
-    values: list[Any] = [None] * plan.size
+    values: list[Any] = [None] * len(plan.nodes)
     for slot, array in zip(plan.inputs, operands, strict=True):
         if slot is not None:
             values[slot] = array
@@ -217,7 +235,11 @@ def _frame(plan: Plan, operands: Sequence[Array]) -> Frame:
             for slot, result in zip(targets, results, strict=True):
                 values[slot] = result
         else:
-            values[targets[0]] = compute(*given)
+            try:
+                values[targets[0]] = compute(*given)
+            except EvaluationError as failure:
+                failure.blamed = (plan.nodes[targets[0]],)  # equal operations share what computes them
+                raise
         del given
     return [values[slot] for slot in plan.outputs]
 

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from scaly_ir.attributes import NO_ATTRS, Attrs
 from scaly_ir.dialects.expr import ops
 from scaly_ir.graph import Node, intern_node
 from scaly_ir.numeric.machine import round_int
 from scaly_ir.tables import Table
-from scaly_ir.tensors import TensorType, read_dtype
+from scaly_ir.tensors import MOST_AXES, TensorType, read_dtype
 from scaly_ir.text.spelling import round_float
 from scaly_ir.types import BOOL, FLOAT64, DType, int_range
 
 if TYPE_CHECKING:
     from scaly_ir.dialects.expr.node import Expr
-
-_MOST_AXES: Final = 64
 
 
 def make_const(table: Table, hint: Attrs = NO_ATTRS) -> Expr:
@@ -125,8 +123,8 @@ def flattened(nested: Sequence[Any]) -> tuple[tuple[int, ...], list[Any]]:
     shape: list[int] = []
     level: list[Any] = [nested]
     while level and all([isinstance(item, list | tuple) for item in level]):
-        if len(shape) == _MOST_AXES:
-            raise ValueError(f"lists nest more than {_MOST_AXES} deep")
+        if len(shape) == MOST_AXES:
+            raise ValueError(f"lists nest more than {MOST_AXES} deep")
         lengths = {len(item) for item in level}
         if len(lengths) > 1:
             raise ValueError(

@@ -15,6 +15,7 @@ from scaly_ir.dialects.expr import ops
 from scaly_ir.dialects.expr.context import Context
 from scaly_ir.dialects.expr.elementwise_typing import kind_rule
 from scaly_ir.dialects.expr.typing import Misuse, infer
+from scaly_ir.effects import CallEffectKind, effect_class
 from scaly_ir.graph import Node
 from scaly_ir.op import Op
 from scaly_ir.op_rules import op_arity, op_type, op_verify, registered_rules
@@ -378,11 +379,19 @@ def _without_hint(check: Callable[[Node], Faults]) -> Callable[[Node], Faults]:
     return checked
 
 
-REGISTERED_RULES: Final = tuple(
-    [
+def op_effect(node: Node) -> Iterator[Fault]:
+    """An operation does nothing but compute its value: equal ones are one node, and nothing says when each happens."""
+    if effect_class(node.op.get_attr("TCallEffectKind")) is not CallEffectKind.Pure:
+        does = "has an effect" if node.op.has_attr("TCallEffectKind") else "does not say that it is pure"
+        yield Fault(f"{does} (TCallEffectKind), but operations of 'expr' only compute values")
+
+
+REGISTERED_RULES: Final = (
+    *[
         Rule(rule.name, _without_hint(rule.check), rule.ops) if rule.check in (op_arity, op_type, op_verify) else rule
         for rule in registered_rules("expr", is_registered)
-    ]
+    ],
+    Rule("op-effect", op_effect, lambda op: op not in _STRUCTURAL),
 )
 """The rules of operators that others registered."""
 

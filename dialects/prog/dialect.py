@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from scaly_ir.dialect import Dialect
@@ -10,7 +10,7 @@ from scaly_ir.dialects.prog import build, ops, reader
 from scaly_ir.dialects.prog.printer import render
 from scaly_ir.dialects.prog.spec import SPEC
 from scaly_ir.graph import Node, preorder
-from scaly_ir.text.locations import Locations, Parsed, Part
+from scaly_ir.text.locations import Locations, Parsed, Part, Place
 from scaly_ir.text.source import Source
 
 
@@ -53,4 +53,47 @@ def spans_of(source: Source, statement: Node) -> Iterator[tuple[Node, Part, tupl
         yield (statement if marked is None else marked), part, around
 
 
-DIALECT: Final = Dialect("prog", read, render, SPEC)
+def place_of(root: Node, node: Node) -> Place | None:
+    """Return where a statement, or what is part of one, stands for the first time; None when it is not there."""
+    number = -1
+    seen: set[Node] = set()
+    bare = root.op is ops.BLOCK or bool(root.attrs.get("bare"))
+    pending = [iter(root.args if bare else (root,))]
+    while pending:
+        statement = next(pending[-1], None)
+        if statement is None:
+            pending.pop()
+            continue
+        number += 1
+        own, body = _parts(statement)
+        if statement is node or _is_below(own, node, seen):
+            return Place(number, statement, node)
+        pending.append(iter(body))
+    return None
+
+
+def _parts(statement: Node) -> tuple[Sequence[Node], Sequence[Node]]:
+    """Return what a statement is made of, and the statements in it."""
+    if statement.op is ops.PROGRAM:
+        return (), statement.args
+    if statement.op is ops.PROC:
+        return build.params_of(statement), build.body_of(statement)
+    if statement.op is ops.FOR:
+        return statement.args[:1], build.body_of(statement)
+    return statement.args, ()
+
+
+def _is_below(roots: Sequence[Node], node: Node, seen: set[Node]) -> bool:
+    """Tell whether a node is one of some roots, or an operand below; what was seen is not looked at again."""
+    pending = list(roots)
+    while pending:
+        found = pending.pop()
+        if found is node:
+            return True
+        if found not in seen:
+            seen.add(found)
+            pending.extend(found.args)
+    return False
+
+
+DIALECT: Final = Dialect("prog", read, render, SPEC, place_of=place_of)

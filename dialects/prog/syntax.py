@@ -6,7 +6,7 @@ It reads everything the language allows and is the source of every diagnostic ab
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from lark import Token
 
@@ -26,6 +26,9 @@ from scaly_ir.text.mistakes import unknown_scalar
 from scaly_ir.text.source import Source
 from scaly_ir.text.spelling import LiteralError, read_int
 from scaly_ir.types import FLOAT64, INT64, DType, MemRefError, MemRefType
+
+_WITHOUT_PARENTHESES: Final = frozenset(LANGUAGE.operations()) - frozenset(OPERATORS)
+"""Scalars with a syntax of their own, which is not that of an application with attributes."""
 
 
 class _Param(NamedTuple):
@@ -209,7 +212,16 @@ class _Actions(AttributeActions):
     def _registered(self, applied: list[Any], attrs: Given, dtype: Token | None, at: Range) -> Item:
         name = str(applied[0])
         operands = [part.value for part in applied[1:]]
-        if name in ops.OPERATORS and not attrs and dtype is None:
+        if name in _WITHOUT_PARENTHESES:
+            self._fail(f"'{name}' stands without parentheses around it", place_of(applied[0]), "parentheses")
+            return self.assembler.unknown(at)
+        if name in ops.OPERATORS:
+            if attrs:
+                self._fail(f"'{name}' takes no attributes", next(iter(attrs.places.values())), "attrs-match-op")
+            elif dtype is not None:
+                self._fail(
+                    f"the type of '{name}' follows from its operands and is not written", place_of(dtype), "type"
+                )
             item = self.assembler.apply(ops.OPERATORS[name], operands, at)
         elif name.startswith("prog."):
             self._fail(unknown_scalar(LANGUAGE, name, applied=True), place_of(applied[0]), "unknown-op")

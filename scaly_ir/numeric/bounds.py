@@ -59,11 +59,14 @@ def bounds(node: Node, environment: Environment = _NOTHING, cache: dict[Node, In
 def may_wrap(node: Node, environment: Environment = _NOTHING, cache: dict[Node, Interval] | None = None) -> bool:
     """Tell whether an integer operation may leave its type before it wraps; false for floats and for leaves.
 
-    A translator writes an operation that cannot wrap as plain arithmetic.
+    A translator writes an operation that cannot wrap as plain arithmetic. So true for an operation that the table does
+    not know, whatever it does with its operands: a load, whose operands say where it reads, is no leaf here.
     """
-    known = {} if cache is None else cache
-    if scalar_name(node.op) is None or not node.dtype.is_int:
+    if not node.dtype.is_int:
         return False
+    if scalar_name(node.op) is None:
+        return bool(node.args)
+    known = {} if cache is None else cache
     raw = _raw(node, [bounds(operand, environment, known) for operand in node.args])
     return raw.has_numbers and not fits(raw, node.dtype)
 

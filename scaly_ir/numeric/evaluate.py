@@ -8,9 +8,10 @@ specification 2.2, 2.3 and 6.2, graph specification B7 (a zero divisor in uop; N
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any, Literal
+from collections.abc import Callable, Sequence
+from typing import Literal
 
+from scaly_ir.errors import EvaluationError
 from scaly_ir.graph.node import Node
 from scaly_ir.numeric.machine import NAN, NotExact, Reason, Value, convert, first_nan, truncate
 from scaly_ir.numeric.table import TABLE, Meaning, Row, scalar_name
@@ -81,26 +82,70 @@ def _rounded(meaning: Meaning, operands: tuple[Value, ...], result: float, dtype
 def evaluate_node(node: Node, operands: Sequence[Value], *, zero_divisor: ZeroDivisor = "zero") -> Value:
     """Return the value of a scalar node whose operands have the given values.
 
-    A shared scalar operator goes through `evaluate`; any other through its attribute `FNumpy`, on arrays of one element
-    of the operands' types. `NotExact` as for `evaluate`, and when the operator has no reference semantics. Whether the
-    operator may be evaluated at all (its effect) is for the caller to know.
+    A shared scalar operator goes through `evaluate`; any other through its attribute `FNumpy`, as `by_reference` has
+    it. `NotExact` as for `evaluate`, and when the operator has no reference semantics; `EvaluationError` for one whose
+    `FNumpy` fails. Whether the operator may be evaluated at all (its effect) is for the caller to know.
     """
     name = scalar_name(node.op)
     if name is not None:
         return evaluate(name, node.dtype, operands, zero_divisor=zero_divisor)
-    function = node.op.get_attr("FNumpy")
-    if function is None:
+    if not node.op.has_attr("FNumpy"):
         raise NotExact(Reason.OPAQUE)
     import numpy
 
-    # Arrays, since NumPy reports the wrapping of integers only for its scalars.
-    arrays = [numpy.array([v], str(o.dtype)) for v, o in zip(operands, node.args, strict=True)]
     try:
         with numpy.errstate(all="raise", under="ignore"):
-            result = numpy.ravel(function(*arrays, **node.attrs))[0]
+            return by_reference(node)(*operands)
     except FloatingPointError as error:
         raise NotExact(_reason(error)) from error
-    return _from_numpy(result, node.dtype)
+
+
+def by_reference(node: Node) -> Callable[..., Value]:
+    """Return what the `FNumpy` of a node's operator computes, as a function of values; it gets arrays of one element.
+
+    That raises `EvaluationError`, which blames the node, when `FNumpy` raises anything but `FloatingPointError`, which
+    goes through, and when it does not give exactly one value of the node's type.
+    """
+    import numpy
+
+    function, attrs, dtype = node.op.get_attr("FNumpy"), node.attrs, node.dtype
+    # Arrays, since NumPy reports the wrapping of integers only for its scalars.
+    kinds = [numpy.dtype(str(operand.dtype)) for operand in node.args]
+
+    def apply(*operands: Value) -> Value:
+        arrays = [numpy.array([value], kind) for value, kind in zip(operands, kinds, strict=True)]
+        try:
+            result = numpy.asarray(function(*arrays, **attrs))
+        except FloatingPointError:
+            raise
+        except Exception as error:  # of a third party: whatever it raises is shown
+            raise failed_reference(node, error) from error
+        if result.size != 1:
+            raise bad_reference(node, f"{result.size} values for one element")
+        value = result.item()
+        if not isinstance(value, int | float) or isinstance(value, float) is not dtype.is_float:
+            raise bad_reference(node, f"{value!r}, which is no {dtype}")
+        return truncate(value, dtype)
+
+    return apply
+
+
+def failed_reference(node: Node, error: Exception) -> EvaluationError:
+    """Return the error for an exception inside the `FNumpy` of a node's operator."""
+    said = " ".join(str(error).split())
+    raised = f"{type(error).__name__}: {said}" if said else type(error).__name__
+    return _blaming(node, f"FNumpy of '{node.op.name}' failed: {raised}")
+
+
+def bad_reference(node: Node, given: str) -> EvaluationError:
+    """Return the error for what the `FNumpy` of a node's operator gave."""
+    return _blaming(node, f"FNumpy of '{node.op.name}' gave {given}")
+
+
+def _blaming(node: Node, reason: str) -> EvaluationError:
+    failure = EvaluationError(reason, reason=reason)
+    failure.blamed = (node,)
+    return failure
 
 
 def _reason(error: FloatingPointError) -> Reason:
@@ -108,11 +153,3 @@ def _reason(error: FloatingPointError) -> Reason:
     if text.startswith("divide"):
         return Reason.DIVISION_BY_ZERO
     return Reason.OVERFLOW if text.startswith("overflow") else Reason.DOMAIN
-
-
-def _from_numpy(value: Any, dtype: DType) -> Value:
-    """Return a NumPy scalar as a value; a result of another kind than the node's type is a mistake of the operator."""
-    plain = value.item()
-    if isinstance(plain, float) != dtype.is_float:
-        raise TypeError(f"FNumpy gave {plain!r}, no value of {dtype}")
-    return truncate(plain, dtype)

@@ -1,8 +1,8 @@
-"""Make the example plug-in importable for the golden tests of this folder, as an entry in PYTHONPATH would."""
+"""Make the plug-ins importable for the golden tests of this folder, as entries in PYTHONPATH would."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).with_name("my_ext")))
+sys.path += [str(Path(__file__).with_name("my_ext")), str(Path(__file__).parent)]

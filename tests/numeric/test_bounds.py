@@ -297,7 +297,19 @@ def test_index_arithmetic_cannot_wrap() -> None:
     assert may_wrap(at.args[0], {"i": R(0, 1 << 60)})
     assert may_wrap(at)
     assert not may_wrap(i)
+    assert not may_wrap(build.index(3))
     assert not may_wrap(build.apply("add", *[build.const(1e308, FLOAT64)] * 2))
+
+
+def test_what_the_table_does_not_know_may_wrap() -> None:
+    op = Op.register("numeric_test.thrice")
+    i = build.var("i")
+    assert may_wrap(Node(op, [i], type=INT64), {"i": R(0, 1)})
+    assert not may_wrap(Node(op, [i], type=FLOAT64), {"i": R(0, 1)})
+    assert not may_wrap(Node(op, (), type=INT64))
+    assert may_wrap(build.load(build.view("b", i, INT64)))
+    # Nor does the sum of what may be anything fit.
+    assert may_wrap(build.apply("add", Node(op, [i], type=INT64), build.index(1)), {"i": R(0, 1)})
 
 
 def test_a_long_chain_takes_no_stack() -> None:

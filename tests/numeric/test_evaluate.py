@@ -14,6 +14,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from scaly_ir.dialects.prog import build
+from scaly_ir.errors import EvaluationError
 from scaly_ir.graph import Node
 from scaly_ir.numeric.evaluate import evaluate, evaluate_node
 from scaly_ir.numeric.machine import Reason, Value
@@ -372,8 +373,16 @@ def test_a_registered_operator_is_evaluated_by_its_reference() -> None:
         (_registered("opaque", None), 1.0, Reason.OPAQUE),
     ):
         assert outcome(result, op, FLOAT64, value) == (None, reason)
-    with pytest.raises(TypeError, match="no value of int64"):
-        result(_registered("to_float", np.sqrt), INT64, 4)
+    for op, message in (
+        (_registered("to_float", np.sqrt), "gave 2.0, which is no int64"),
+        (_registered("twice", lambda x: np.repeat(x, 2)), "gave 2 values for one element"),
+        (_registered("none", lambda x: x[1:]), "gave 0 values for one element"),
+        (_registered("nothing", lambda x: None), "gave None, which is no int64"),
+        (_registered("broken", lambda x: {}[x[0]]), "failed: KeyError: .*4"),
+    ):
+        with pytest.raises(EvaluationError, match=f"^FNumpy of '{op.name}' {message}") as failed:
+            result(op, INT64, 4)
+        assert [node.op for node in failed.value.blamed] == [op]
 
 
 @pytest.mark.parametrize(("base", "expected"), [(-0.0, 0.0), (0.0, 0.0), (-math.inf, math.inf), (4.0, 2.0)])

@@ -13,7 +13,7 @@ import pytest
 from scaly_ir.text.diagnostics import Diagnostic, render
 from scaly_ir.text.source import Source
 from scaly_ir.tools import files
-from scaly_ir.tools.files import read_source, write_atomically, write_result
+from scaly_ir.tools.files import read_source, write_atomically, write_result, write_results
 
 pytestmark = pytest.mark.usefixtures("workspace")
 
@@ -224,6 +224,42 @@ def test_a_result_goes_to_standard_output_or_to_a_file() -> None:
     assert write_result("-", "to the stream\n", out) is None
     assert write_result("x.sir", "to the file\n", out) is None
     assert (out.getvalue(), Path("x.sir").read_text()) == ("to the stream\n", "to the file\n")
+
+
+def test_of_several_files_all_are_written_or_none() -> None:
+    Path("a").write_text("old")
+    out = io.StringIO()
+    failures = write_results([("a", "new"), ("missing/b", ""), ("-", "text"), ("c", "new"), ("also/d", "")], out)
+    assert [_said(failure) for failure in failures] == [
+        f"tool: error: cannot write '{path}': No such file or directory" for path in ("missing/b", "also/d")
+    ]
+    assert (Path("a").read_text(), out.getvalue(), os.listdir()) == ("old", "", ["a"])
+    assert write_results([("a", "new"), ("-", "text"), ("c", "new")], out) == []
+    assert (Path("a").read_text(), Path("c").read_text(), out.getvalue()) == ("new", "new", "text")
+    assert sorted(os.listdir()) == ["a", "c"]
+
+
+def test_no_file_is_written_when_standard_output_fails() -> None:
+    class Full(io.StringIO):
+        def write(self, text: str) -> int:
+            raise OSError(28, "No space left on device")
+
+    class Gone(io.StringIO):
+        def write(self, text: str) -> int:
+            raise BrokenPipeError
+
+    (failure,) = write_results([("a", "new"), ("-", "text")], Full())
+    assert _said(failure) == "tool: error: cannot write standard output: No space left on device"
+    with pytest.raises(BrokenPipeError):
+        write_results([("a", "new"), ("-", "text")], Gone())
+    assert os.listdir() == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/dev/full")
+def test_no_file_is_written_when_a_device_fails() -> None:
+    (failure,) = write_results([("a", "new"), ("/dev/full", "text")], io.StringIO())
+    assert _said(failure) == "tool: error: cannot write '/dev/full': No space left on device"
+    assert os.listdir() == []
 
 
 def test_a_reader_that_went_away_is_not_an_error_of_writing() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 
 from scaly_ir.tools import scaly_run as tool
+from scaly_ir.tools.entry import ended_by_interrupts
 from tests.tools.run_cases import SCALE, needs_cc, same, scaly_run
 from tests.tools.running import environment
 
@@ -36,6 +38,50 @@ def test_help_fits_a_terminal_and_names_every_option() -> None:
 def test_version_and_usage() -> None:
     assert re.fullmatch(r"scaly-run \d+\.\d+\.\d+\n", scaly_run("--version").out)
     assert scaly_run(terminal=True) == (2, "", tool.USAGE)
+
+
+# --- interrupts -------------------------------------------------------------------------------------------------------
+
+ENDLESS = """\
+prog.proc @f(%n: memref<1xfloat64>, %y: memref<1xfloat64>) {input_count=1} {
+  prog.store 0, %y[0] : float64
+  prog.for %i = 0 to prog.cast(prog.load %n[0], int64) step 1 {kind=serial} {
+    prog.for %j = 0 to prog.cast(prog.load %n[0], int64) step 1 {kind=serial} {
+      prog.store prog.add(prog.sin(prog.load %y[0]), prog.load %n[0]), %y[0] : float64
+    }
+  }
+}
+"""
+
+
+@needs_cc
+@pytest.mark.skipif(os.name != "posix", reason="signals as POSIX has them")
+def test_an_interrupt_ends_compiled_code() -> None:
+    Path("f.sir").write_text(ENDLESS)
+    command = [sys.executable, "-m", "scaly_ir.tools.scaly_run", "f.sir", "-v", "--engine=c", "--out=y.npy", "--in"]
+    subprocess.run([*command, "n=[1]"], env=environment(), check=True, capture_output=True)  # what is compiled is kept
+    os.unlink("y.npy")
+    command.append("n=[1e9]")
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()) as process:
+        assert process.stderr is not None
+        assert process.stdout is not None
+        while process.stderr.readline() != b"scaly-run: compiling @f\n":
+            assert process.poll() is None
+        try:
+            with pytest.raises(subprocess.TimeoutExpired):
+                process.wait(1.5)  # time for the compiled code to begin, which does not end in years
+            process.send_signal(signal.SIGINT)
+            assert process.wait(5) in (-signal.SIGINT, 130)
+        finally:
+            process.kill()
+        assert process.stdout.read() == b""
+    assert os.listdir() == ["f.sir"]
+
+
+def test_an_interrupt_is_left_to_whoever_calls_the_tool_as_a_function() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    with ended_by_interrupts():
+        assert signal.getsignal(signal.SIGINT) is before
 
 
 # --- input ------------------------------------------------------------------------------------------------------------
@@ -72,6 +118,37 @@ def test_what_cannot_be_run(argv: list[str], text: str, code: int, message: str)
     assert (done.code, done.out) == (code, "")
     assert message in done.err
     assert "Traceback" not in done.err
+
+
+_MANY = "1x" * 65
+
+
+@pytest.mark.parametrize("options", [[], ["--engine=c"]])
+@pytest.mark.parametrize(
+    "text", [same(f"tensor<{_MANY}float64>"), f"prog.proc @same(%x: memref<{_MANY}float64>) {{\n}}\n"]
+)
+def test_arrays_have_64_axes_at_most(text: str, options: list[str]) -> None:
+    done = scaly_run("--random=0", *options, stdin=text)
+    assert (done.code, done.out) == (1, "")
+    assert done.err.startswith("<stdin>:1:")
+    assert "error: %x of @same has 65 axes; arrays have at most 64\n" in done.err
+
+
+@needs_cc
+def test_values_in_between_have_64_axes_at_most() -> None:
+    ones = ", ".join(["1"] * 65)
+    text = (
+        "expr.func @f(%x: tensor<1xfloat64>) -> (%y: tensor<1xfloat64>) {\n"
+        '  %0 = expr.input {name="x"} : tensor<1xfloat64>\n'
+        f"  %1 = expr.reshape(%0) {{shape=[{ones}]}} : tensor<{_MANY}float64>\n"
+        "  %2 = expr.reshape(%1) {shape=[1]} : tensor<1xfloat64>\n"
+        "  expr.return %2\n}\n"
+    )
+    done = scaly_run("--in", "x=[2]", stdin=text)
+    assert (done.code, done.out) == (1, "")
+    assert done.err.startswith("<stdin>:3:3: error: 'expr.reshape' has 65 axes; what is evaluated has at most 64\n")
+    compiled = scaly_run("--in", "x=[2]", "--engine=c", stdin=text)
+    assert (compiled.code, compiled.out) == (0, "y: tensor<1xfloat64>\n  [2.0]\n")
 
 
 def test_a_verifier_error_comes_before_the_run() -> None:

@@ -90,6 +90,31 @@ def test_nothing_is_written_when_one_target_fails() -> None:
     assert Path("a.c").read_text() == "old"
 
 
+def test_nothing_is_written_when_one_file_cannot_be() -> None:
+    Path("a.c").write_text("old")
+    done = scaly_translate("-o", "a.sir", "-o", "a.c", "-o", "missing/a.h", stdin=CHAIN)
+    message = "scaly-translate: error: cannot write 'missing/a.h': No such file or directory\n"
+    assert (done.code, done.err) == (1, message)
+    assert os.listdir() == ["a.c"]
+    assert Path("a.c").read_text() == "old"
+
+
+def test_two_results_do_not_go_to_one_file() -> None:
+    done = scaly_translate("--to=c", "--to=header", "-o", "a", "-o", "a", stdin=CHAIN)
+    assert (done.code, done.err) == (2, "scaly-translate: error: two results would go to 'a'\n  -o a\n     ^\n")
+    Path("a.c").touch()
+    Path("b.c").symlink_to("a.c")
+    done = scaly_translate("-o", "b.c", "-o", "./a.c", stdin=CHAIN)
+    assert (done.code, done.err.splitlines()[0]) == (
+        2,
+        "scaly-translate: error: two results would go to './a.c', which is 'b.c'",
+    )
+    assert Path("a.c").read_text() == ""
+    both = scaly_translate("--to=sir", "--to=sir", "-o", "-", "-o", "-", stdin=CHAIN)
+    assert (both.code, both.out) == (0, CHAIN * 2)
+    assert scaly_translate("--to=c", "--to=header", "-o", os.devnull, "-o", os.devnull, stdin=CHAIN).code == 0
+
+
 def test_one_complaint_is_enough_for_source_and_header() -> None:
     text = "prog.proc @sin(%x: memref<1xfloat64>) {\n}\n"
     done = scaly_translate("-o", "a.c", "-o", "a.h", stdin=text)

@@ -10,8 +10,9 @@ from typing import Final
 
 from scaly_ir.dialects.prog.build import params_of
 from scaly_ir.graph import Node
-from scaly_ir.tools.c.names import Names, exported, is_reserved, spelled
+from scaly_ir.tools.c.names import Names, exported, spelled
 from scaly_ir.tools.c.procedures import ENTRY_PARAMS, STATUS
+from scaly_ir.tools.c.reserved import is_reserved
 from scaly_ir.tools.c.usage import element_count, input_count
 
 _ALIGNAS: Final = """\

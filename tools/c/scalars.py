@@ -108,7 +108,7 @@ class Scalars:
             self._used.add(spelling.function)
         if not spelling.inline or node.type.kind != "int":
             return spelling.plain
-        if spelling.wrapping is not None and self._may_wrap(node):
+        if spelling.wrapping is not None and may_wrap(node, self._ranges, self._bounds):
             return spelling.wrapping
         helper = guarded(node.op, node.type)
         if helper and self._may_divide_least(node):
@@ -133,9 +133,6 @@ class Scalars:
         """Return the error for something in the current statement that has no C form."""
         assert self._statement is not None
         return CTranslateError(message, Place(self._number, self._statement, node), hint)
-
-    def _may_wrap(self, node: Node) -> bool:
-        return scalar_name(node.op) is None or may_wrap(node, self._ranges, self._bounds)
 
     def _may_divide_least(self, node: Node) -> bool:
         x, y = [bounds(operand, self._ranges, self._bounds) for operand in node.args]

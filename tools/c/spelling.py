@@ -8,7 +8,8 @@ from typing import Final, NamedTuple
 from scaly_ir.numeric.table import scalar_name
 from scaly_ir.op import Op
 from scaly_ir.tools.c.helpers import HELPERS, helper_name
-from scaly_ir.tools.c.names import LIBM
+from scaly_ir.tools.c.names import INTERFACE
+from scaly_ir.tools.c.reserved import KEYWORDS, LIBM
 from scaly_ir.types import DType
 
 Template = tuple[str | int, ...]
@@ -51,6 +52,10 @@ def spelling_of(op: Op, dtype: DType, arity: int) -> Spelling | None:
     if text is None:
         return None
     if _is_identifier(text):
+        if text in KEYWORDS or text in INTERFACE:
+            raise SpellingError(
+                f"the C function of operator '{op.name}' is called '{text}', a name with another meaning"
+            )
         return Spelling(call_of(text, arity), None, text, inline=False)
     plain: Template = tuple([int(part) if at % 2 else part for at, part in enumerate(_parts(text)) if part])
     if any([isinstance(part, int) and part >= arity for part in plain]):

@@ -16,7 +16,9 @@ from scaly_ir.errors import CompileError, LoweringError
 from scaly_ir.graph import Node
 from scaly_ir.tools.c import COptions, render_source
 from scaly_ir.tools.c.interface import Interface, is_free
+from scaly_ir.tools.c.names import spelled
 from scaly_ir.tools.c.procedures import STATUS
+from scaly_ir.tools.c.reserved import is_reserved
 from scaly_ir.tools.c.usage import element_count, statements_in, workspace_sizes
 from scaly_ir.tools.jit.cache import cache_root, key_of, load_cached, temporary_root
 from scaly_ir.tools.jit.toolchain import Toolchain
@@ -73,9 +75,11 @@ def _with_free_name(module: Node) -> Node:
         return module
     entry = module.args[-1]
     taken = {proc.attrs["name"] for proc in module.args}
-    name = f"{entry.attrs['name']}_entry"
-    while name in taken:
-        name += "_"
+    stem = f"{spelled(entry.attrs['name'])}_entry"
+    stem = f"x_{stem.lstrip('_')}" if is_reserved(stem) else stem
+    name = next(
+        name for name in (stem, *[f"{stem}{number}" for number in range(2, len(taken) + 2)]) if name not in taken
+    )
     return module.replace(args=(*module.args[:-1], entry.with_attrs(name=name)))
 
 

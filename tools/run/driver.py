@@ -10,7 +10,7 @@ from scaly_ir.errors import CompileError, EvaluationError, LoweringError, ScalyE
 from scaly_ir.graph import Node
 from scaly_ir.text.diagnostics import Diagnostic, error
 from scaly_ir.text.locations import Locations
-from scaly_ir.text.source import Source
+from scaly_ir.text.source import Source, Span
 from scaly_ir.tools.input_driver import InputDriver
 from scaly_ir.tools.reporting import Reporter, write
 from scaly_ir.tools.run.binding import Sources, bind
@@ -216,10 +216,10 @@ def _stored(runnable: Runnable, path: str) -> list[Array]:
 def _diagnosed(runnable: Runnable, failure: ScalyError) -> Diagnostic:
     """Return why an engine gave up, at the operation to blame where it is known."""
     if isinstance(failure, EvaluationError):
-        return error(str(failure), runnable.span_of(failure.statement, failure.procedure), "evaluation")
+        span = runnable.span_of(failure.statement, failure.procedure) or _span_of_blamed(runnable, failure)
+        return error(str(failure), span, "evaluation")
     if isinstance(failure, LoweringError):
-        spans = [runnable.span_of(node) for node in failure.blamed]
-        span = next((span for span in spans if span is not None), None)
+        span = _span_of_blamed(runnable, failure)
         return error(f"{runnable.shown} cannot be compiled: {failure}", span, "lowering")
     if isinstance(failure, TranslateError):
         if runnable.is_expr:
@@ -228,6 +228,11 @@ def _diagnosed(runnable: Runnable, failure: ScalyError) -> Diagnostic:
 
         return located(failure, runnable.locations)
     return error(str(failure), code="compile")
+
+
+def _span_of_blamed(runnable: Runnable, failure: ScalyError) -> Span | None:
+    spans = [runnable.span_of(node) for node in failure.blamed]
+    return next((span for span in spans if span is not None), None)
 
 
 def _seconds(time: float) -> str:

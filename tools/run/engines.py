@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from scaly_ir.errors import CompileError
 from scaly_ir.graph import Node
+from scaly_ir.tools.entry import ended_by_interrupts
 from scaly_ir.tools.run.interface import Parameter, Runnable
 
 if TYPE_CHECKING:
@@ -72,8 +73,18 @@ def compiled(runnable: Runnable, wanted: Compilation) -> Compute:
     else:
         from scaly_ir.tools.jit.program import compile_unit
 
-        run = compile_unit(unit, toolchain, cached=wanted.cached, loaded=_keeper(wanted.keep)).run
+        run = _interruptible(compile_unit(unit, toolchain, cached=wanted.cached, loaded=_keeper(wanted.keep)).run)
     return lambda values: _run(runnable, unit, run, values)
+
+
+def _interruptible(run: Callable[..., None]) -> Callable[..., None]:
+    """Return what runs compiled code in this process, so that an interrupt is not kept waiting for its end."""
+
+    def interruptible(*arguments: Any) -> None:
+        with ended_by_interrupts():
+            run(*arguments)
+
+    return interruptible
 
 
 def _keeper(folder: str) -> Callable[[Path], None]:

@@ -12,6 +12,7 @@ from scaly_ir.dialects.prog.build import params_of
 from scaly_ir.errors import TranslateError
 from scaly_ir.graph import Node
 from scaly_ir.sparsity import SparsityPattern
+from scaly_ir.tensors import MOST_AXES
 from scaly_ir.text.diagnostics import Diagnostic, did_you_mean, error
 from scaly_ir.text.locations import Locations, Place
 from scaly_ir.text.source import Span
@@ -110,12 +111,22 @@ def find_function(root: Node, locations: Locations, name: str) -> Runnable:
         hint = did_you_mean(f"@{chosen}", known, quote="") or f"; it has {', '.join(known)}"
         raise RunError(error(f"there is no function @{spell_name(chosen)} in the file{hint}", code="run"))
     if root.op is expr_ops.MODULE:
-        return _function(root, named[0], locations)
+        return _with_arrays(_function(root, named[0], locations))
     try:
         part, places = part_of(root, locations, chosen)
     except TranslateError as failure:
         raise RunError(error(str(failure), code="run")) from failure
-    return _procedure(part, named[0], places)
+    return _with_arrays(_procedure(part, named[0], places))
+
+
+def _with_arrays(runnable: Runnable) -> Runnable:
+    """Return a function whose inputs and results can be arrays; `RunError` for one with more axes than those have."""
+    for parameter in (*runnable.inputs, *runnable.results):
+        count = len(parameter.shape)
+        if count > MOST_AXES:
+            message = f"{parameter.shown} of {runnable.shown} has {count} axes; arrays have at most {MOST_AXES}"
+            raise RunError(error(message, parameter.span, "run"))
+    return runnable
 
 
 def _head(module: Node, function: Node) -> int:

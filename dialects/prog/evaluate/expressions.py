@@ -1,6 +1,7 @@
 """Scalars as source: one assignment to a local variable for each node, operands first, however deep they are.
 
-Shared operands are computed once: nothing is written while a statement's scalars are evaluated.
+Shared operands are computed once: nothing is written while a statement's scalars are evaluated. What an operator with
+an effect takes part in is computed for each occurrence in the text, as in C.
 """
 
 from __future__ import annotations
@@ -11,22 +12,43 @@ from scaly_ir.dialects.prog import ops
 from scaly_ir.dialects.prog.evaluate import scalars
 from scaly_ir.dialects.prog.evaluate.scope import Scope
 from scaly_ir.dialects.prog.evaluate.writer import Writer
-from scaly_ir.graph import Node
+from scaly_ir.effects import CallEffectKind, effect_class
+from scaly_ir.graph import Node, postorder, preorder
+from scaly_ir.op import Op
 from scaly_ir.types import FLOAT32
 
 _LITERALS: Final = frozenset({ops.CONST_INT, ops.CONST_FLOAT})
 
-Key = tuple[Node, bool]
-"""A scalar, and whether it stands in an index, where divisions are stricter."""
+Key = tuple[Node, bool, int]
+"""A scalar, whether it stands in an index, where divisions are stricter, and the number of the occurrence.
+
+Where all occurrences are computed at once, the number is 0.
+"""
+
+
+def effectful(proc: Node) -> frozenset[Node]:
+    """Return what has a registered operator with an effect in it, of all that a procedure is made of."""
+    found: set[Node] = set()
+    if any([_has_effect(op) for op in {node.op for node in preorder(proc)}]):
+        for node in postorder(proc):
+            if _has_effect(node.op) or any([operand in found for operand in node.args]):
+                found.add(node)
+    return frozenset(found)
+
+
+def _has_effect(op: Op) -> bool:
+    return op not in ops.ROWS and effect_class(op.get_attr("TCallEffectKind")) is not CallEffectKind.Pure
 
 
 class Expressions:
     """Writes the source of the scalars of one statement."""
 
-    def __init__(self, writer: Writer, scope: Scope, strict: bool) -> None:
+    def __init__(self, writer: Writer, scope: Scope, strict: bool, effectful: frozenset[Node]) -> None:
         self._writer = writer
         self._scope = scope
         self._strict = strict
+        self._effectful = effectful
+        self._occurrences = 0
         self._sources: dict[Key, str] = {}
         self._uses: dict[Key, int] = {}
         self._free: list[str] = []
@@ -34,20 +56,20 @@ class Expressions:
 
     def value(self, scalar: Node, *, in_index: bool = False) -> str:
         """Write what a scalar needs and return the source of its value, good to the end of the statement."""
-        root = (scalar, in_index)
+        root = self._key(scalar, in_index)
         sources, uses = self._sources, self._uses
         uses[root] = uses.get(root, 0) + 1
         pending: list[tuple[Key, list[Key] | None]] = [(root, None)]
         while pending:
             key, operands = pending.pop()
             if operands is not None:
-                sources[key] = self._computed(*key, operands)
+                sources[key] = self._computed(key[0], key[1], operands)
             elif key not in sources:
                 leaf = self._leaf(key[0])
                 if leaf is not None:
                     sources[key] = leaf
                     continue
-                operands = _operands(*key)
+                operands = self._operands(key[0], key[1])
                 pending.append((key, operands))
                 for operand in reversed(operands):
                     uses[operand] = uses.get(operand, 0) + 1
@@ -67,6 +89,18 @@ class Expressions:
         if low + beyond < 0 or high + beyond >= size:
             self._writer.line(f"if not 0 <= {at} < {size}: outside({verb!r}, {name!r}, {at}, {size})")
 
+    def _key(self, scalar: Node, in_index: bool) -> Key:
+        if scalar not in self._effectful:
+            return scalar, in_index, 0
+        self._occurrences += 1
+        return scalar, in_index, self._occurrences
+
+    def _operands(self, node: Node, in_index: bool) -> list[Key]:
+        """Return the scalars that a scalar is computed from; the index of a load is one."""
+        if node.op is ops.LOAD:
+            return [self._key(node.args[0].args[0], True)]
+        return [self._key(operand, in_index) for operand in node.args]
+
     def _leaf(self, node: Node) -> str | None:
         """Return the source of a variable or literal, or None for what has to be computed."""
         if node.op is ops.VAR:
@@ -78,7 +112,7 @@ class Expressions:
 
     def _computed(self, node: Node, in_index: bool, operands: list[Key]) -> str:
         if node.op is ops.LOAD:
-            text, name = self._load(node), None
+            text, name = self._load(node, self._sources[operands[0]]), None
         else:
             name = self._writer.meaning(node.op)
             text = self._applied(node, name, in_index, [self._sources[operand] for operand in operands])
@@ -104,12 +138,11 @@ class Expressions:
             del self._sources[operand]  # should it be wanted again it is computed again
             self._free.append(source)
 
-    def _load(self, node: Node) -> str:
+    def _load(self, node: Node, index: str) -> str:
         view = node.args[0]
         name = view.attrs["buffer"]
         buffer = self._scope.buffer(name, view.type)
         number = self._writer.use_buffer(buffer.number)
-        index = self._sources[(view.args[0], True)]
         self.check("read", view, index)
         if not buffer.filled:
             self._writer.line(f"if not d{number}[{index}]: unwritten({name!r}, {index})")
@@ -141,10 +174,3 @@ class Expressions:
         if natural or in_index:
             return f"{x} {'//' if name == 'div' else '%'} {y}"
         return scalars.INTEGER[name].format(x, y)
-
-
-def _operands(node: Node, in_index: bool) -> list[Key]:
-    """Return the scalars that a scalar is computed from; the index of a load is one."""
-    if node.op is ops.LOAD:
-        return [(node.args[0].args[0], True)]
-    return [(operand, in_index) for operand in node.args]

@@ -18,7 +18,7 @@ from scaly_ir.dialects.prog import ops
 from scaly_ir.dialects.prog.build import body_of, params_of
 from scaly_ir.dialects.prog.context import symbol_name, value_name
 from scaly_ir.dialects.prog.evaluate import places, scalars
-from scaly_ir.dialects.prog.evaluate.expressions import Expressions
+from scaly_ir.dialects.prog.evaluate.expressions import Expressions, effectful
 from scaly_ir.dialects.prog.evaluate.faults import Loop, Piece
 from scaly_ir.dialects.prog.evaluate.loops import Domain, domain_of, shuffled
 from scaly_ir.dialects.prog.evaluate.memory import ELEMENTS, filled
@@ -82,6 +82,7 @@ class _Compiler:
         self.writer = Writer(proc.attrs["name"], functions)
         self.scope = Scope(options.width)
         self.heights = _heights(proc)
+        self.effectful = effectful(proc)
         body = body_of(proc)
         self.split = max([self.heights.get(s, 0) for s in body], default=0) > _MOST_BLOCKS or _is_long(body)
         """Whether there are several functions, so that variables and places are kept in lists that they share."""
@@ -179,7 +180,7 @@ class _Compiler:
         return None
 
     def expressions(self) -> Expressions:
-        return Expressions(self.writer, self.scope, self.options.strict)
+        return Expressions(self.writer, self.scope, self.options.strict, self.effectful)
 
     # --- simple statements --------------------------------------------------------------------------------------------
 

@@ -16,9 +16,11 @@ import numpy as np
 
 from scaly_ir.dialects.prog.evaluate import faults
 from scaly_ir.dialects.prog.evaluate.faults import Fault
+from scaly_ir.errors import EvaluationError
 from scaly_ir.graph import Node
 from scaly_ir.numeric import floating, integer
-from scaly_ir.numeric.machine import Value, round_int, truncate, wrap
+from scaly_ir.numeric.evaluate import by_reference, failed_reference
+from scaly_ir.numeric.machine import Value, round_int, wrap
 from scaly_ir.types import BOOL, FLOAT32, FLOAT64, DType, int_range
 
 
@@ -196,21 +198,18 @@ HELPERS: Final[dict[str, Any]] = {
 
 def registered(node: Node) -> Callable[..., Value]:
     """Return a registered operator as a function of Python values, by its attribute `FNumpy`."""
-    function, dtype, name = node.op.get_attr("FNumpy"), node.type, node.op.name
-    # Arrays of one element: NumPy reports the wrapping of integers for its scalars, but not for arrays.
-    kinds = [np.dtype(str(operand.type)) for operand in node.args]
+    if not node.op.has_attr("FNumpy"):
+        missing = f"'{node.op.name}' cannot be evaluated: it has no attribute FNumpy"
+        return lambda *operands: faults.fault(missing)
+    function = by_reference(node)
 
     def apply(*operands: Value) -> Value:
-        if function is None:
-            raise Fault(f"'{name}' cannot be evaluated: it has no attribute FNumpy")
         try:
-            result = np.ravel(function(*[np.array([v], k) for v, k in zip(operands, kinds, strict=True)], **node.attrs))
-            value = result[0].item()
-        except Exception as error:  # of a third party; whatever it is, users shall learn where it happened
-            raise Fault(f"FNumpy of '{name}' failed: {type(error).__name__}: {error}") from error
-        if isinstance(value, float) is not dtype.is_float:
-            raise Fault(f"FNumpy of '{name}' gave {value!r}, which is no {dtype}")
-        return truncate(value, dtype)
+            return function(*operands)
+        except EvaluationError as error:
+            raise Fault(error.reason) from error.__cause__
+        except FloatingPointError as error:
+            raise Fault(failed_reference(node, error).reason) from error
 
     return apply
 

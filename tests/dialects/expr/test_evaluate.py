@@ -17,6 +17,7 @@ from scaly_ir.dialects.expr.functions import make_function
 from scaly_ir.dialects.expr.ingest import const, make_const
 from scaly_ir.dialects.expr.library import argmax
 from scaly_ir.dialects.expr.node import Expr
+from scaly_ir.errors import EvaluationError
 from scaly_ir.graph import Node, postorder
 from scaly_ir.numeric.machine import NotExact, Reason
 from scaly_ir.op import Op
@@ -269,11 +270,22 @@ def test_operators_of_plug_ins_are_checked() -> None:
     third = build.unary("third", x)
     assert evaluate(third, {"x": [3.0, 6.0]}).tolist() == [1.0, 2.0]
     register_elementwise("narrow", 1, FNumpy=lambda a: a.astype(np.float32))
-    with pytest.raises(TypeError, match=r"'expr.narrow' gave float32 of shape \(2,\), expected tensor<2xfloat64 diff>"):
+    with pytest.raises(
+        EvaluationError, match=r"'expr.narrow' gave float32 of shape \(2,\), expected tensor<2xfloat64 diff>"
+    ):
         evaluate(build.unary("narrow", x), {"x": [3.0, 6.0]})
     register_elementwise("first", 1, FNumpy=lambda a: a[0])
-    with pytest.raises(TypeError, match=r"'expr.first' gave float64 of shape \(\)"):
+    with pytest.raises(EvaluationError, match=r"'expr.first' gave float64 of shape \(\)"):
         evaluate(build.unary("first", x), {"x": [3.0, 6.0]})
+    register_elementwise("broken", 1, FNumpy=lambda a: 1 // 0)
+    broken = build.unary("broken", x)
+    with pytest.raises(
+        EvaluationError, match=r"^FNumpy of 'expr\.broken' failed: ZeroDivisionError: .* by zero$"
+    ) as failed:
+        evaluate(broken * 2.0, {"x": [3.0, 6.0]})
+    assert failed.value.blamed == (broken,)
+    with pytest.raises(EvaluationError, match=r"^FNumpy of 'expr\.broken' failed: ZeroDivisionError: .* by zero$"):
+        evaluate_constants(build.unary("broken", const(1.0)))
     register_elementwise("opaque", 1)
     with pytest.raises(NotImplementedError, match=r"operator 'expr\.opaque' has no FNumpy"):
         evaluate(build.unary("opaque", x), {"x": [3.0, 6.0]})
@@ -600,3 +612,15 @@ def test_folding_gives_what_evaluation_gives(made: Expr) -> None:
         except NotExact:
             return
         assert_same(folded, evaluate(made, {}))
+
+
+def test_a_value_of_65_axes_is_not_evaluated() -> None:
+    many = build.reshape(build.sym("x", 1), (1,) * 65)
+    with pytest.raises(
+        EvaluationError, match=r"^'expr\.reshape' has 65 axes; what is evaluated has at most 64$"
+    ) as failed:
+        evaluate(many, {"x": [1.0]})
+    assert failed.value.blamed == (many,)
+    with pytest.raises(NotExact):
+        evaluate_constants(build.reshape(const([1.0]), (1,) * 65))
+    assert evaluate(build.reshape(build.sym("x", 1), (1,) * 64), {"x": [1.0]}).ndim == 64

@@ -22,7 +22,7 @@ from scaly_ir.dialects.expr.rules import OWN_RULES, SHARED_RULES
 from scaly_ir.dialects.expr.spec import SPEC, spec_expr_shared, verify_expr
 from scaly_ir.errors import VerifyError
 from scaly_ir.graph import Node, postorder
-from scaly_ir.op import Op
+from scaly_ir.op import CallEffectKind, Op
 from scaly_ir.prim import register_elementwise
 from scaly_ir.sparsity import SparsityPattern
 from scaly_ir.spec import Rule, Spec
@@ -636,6 +636,7 @@ def test_registered_operators_are_checked_by_what_they_bring() -> None:
     square.set_signature(["x"], attrs={"k": int})
     square.set_attr("FInferType", lambda each: each.args[0].type)
     square.set_attr("FVerify", lambda each: [("odd", "k is odd")] if each.attrs.get("k", 0) % 2 else [])
+    square.set_attr("TCallEffectKind", CallEffectKind.Pure)
 
     def made(*args: Any, type_: Any = F64X3, **attrs: Any) -> Any:
         return Expr(square, args, type_, attrs=attrs)
@@ -652,6 +653,20 @@ def test_registered_operators_are_checked_by_what_they_bring() -> None:
     assert found(made(X, k=2, type_=None))[0] == "dtype-is-DType: SQUARE result has type None, not a tensor type"
     square.set_attr("TDialects", frozenset({"prog"}))
     assert found(made(X, k=2)) == ["op-dialect: operation 'my_ext.square' is not allowed in dialect 'expr'"]
+
+
+@pytest.mark.usefixtures("registry")
+def test_operators_with_an_effect_are_refused() -> None:
+    draw = Op.register("my_ext.draw")
+    draw.set_signature(["x"])
+    but = "(TCallEffectKind), but operations of 'expr' only compute values"
+    assert found(Expr(draw, [X], F64X3)) == [f"op-effect: does not say that it is pure {but}"]
+    for kind in CallEffectKind:
+        draw.set_attr("TCallEffectKind", kind, override=True)
+        wrong = [] if kind <= CallEffectKind.Pure else [f"op-effect: has an effect {but}"]
+        assert found(Expr(draw, [X], F64X3)) == wrong
+    register_elementwise("draw", 1, TCallEffectKind=CallEffectKind.ReadState)
+    assert found(build.unary("draw", X)) == [f"op-effect: has an effect {but}"]
 
 
 @pytest.mark.usefixtures("registry")

@@ -18,6 +18,7 @@ import scaly_ir as sc
 from scaly_ir.dialects.prog import build
 from scaly_ir.dialects.prog.evaluate.machine import execute
 from scaly_ir.graph import Node
+from scaly_ir.op import CallEffectKind, Op
 from scaly_ir.prim import SCALAR_OPS, register_elementwise
 from scaly_ir.types import BOOL, FLOAT32, FLOAT64, INT32, INT64, DType, int_range
 
@@ -307,10 +308,45 @@ def test_registered_operators_go_through_their_numpy_function(dtype: DType) -> N
         ({}, "'prog.odd' cannot be evaluated: it has no attribute FNumpy"),
         ({"FNumpy": lambda x: 1 // 0}, "FNumpy of 'prog.odd' failed: ZeroDivisionError"),
         ({"FNumpy": lambda x: x.astype(int)}, "FNumpy of 'prog.odd' gave 0, which is no float64"),
-        ({"FNumpy": lambda x: x[1:]}, "FNumpy of 'prog.odd' failed: IndexError"),
+        ({"FNumpy": lambda x: x[1:]}, "FNumpy of 'prog.odd' gave 0 values for one element"),
+        ({"FNumpy": lambda x: np.repeat(x, 3)}, "FNumpy of 'prog.odd' gave 3 values for one element"),
+        ({"FNumpy": lambda x: int("a")}, "FNumpy of 'prog.odd' failed: ValueError: invalid literal"),
     ],
 )
 def test_operators_that_cannot_be_evaluated(attributes: dict[str, Any], reason: str) -> None:
     register_elementwise("odd", 1, **attributes)
     with pytest.raises(sc.EvaluationError, match=reason):
         _run(lambda x: build.apply("odd", x), FLOAT64, [FLOAT64], [(0.0,)] * 40)
+
+
+@pytest.mark.usefixtures("registry")
+@pytest.mark.parametrize("kind", [CallEffectKind.Pure, CallEffectKind.ReadState, CallEffectKind.Opaque])
+def test_what_has_an_effect_is_evaluated_for_each_occurrence(kind: CallEffectKind) -> None:
+    calls: list[float] = []
+
+    def draw(x: Any) -> Any:
+        calls.append(float(x[0]))
+        return x + len(calls)
+
+    op = Op.register("t.draw")
+    op.set_signature(["x"])
+    op.set_attr("FNumpy", draw)
+    op.set_attr("TFixedReturnType", FLOAT64)
+    op.set_attr("TCallEffectKind", kind)
+    module = sc.parse(
+        """prog.proc @f(%x: memref<1xfloat64>, %y: memref<4xfloat64>) {input_count=1} {
+          prog.store prog.add(t.draw(prog.load %x[0]), prog.mul(10, t.draw(prog.load %x[0]))), %y[0] : float64
+          %c = prog.assign 7 : float64 {declare=True}
+          prog.store_pair t.draw(%c), prog.neg(t.draw(%c)), %y[1] : float64
+          %c = prog.assign 0 : float64
+          prog.store
+            prog.load %y[prog.floordiv(prog.cast(prog.add(t.draw(%c), t.draw(%c)), int64), 8)], %y[3] : float64
+        }"""
+    )
+    found = sc.run(module, {"x": [100.0]})["y"].tolist()
+    if kind is CallEffectKind.Pure:
+        assert calls == [100.0, 7.0, 0.0]
+        assert found == [1111.0, 9.0, -9.0, 1111.0]
+    else:
+        assert calls == [100.0, 100.0, 7.0, 7.0, 0.0, 0.0]
+        assert found == [1121.0, 10.0, -11.0, 10.0]

@@ -315,9 +315,8 @@ _LIBM: dict[str, Callable[..., Any]] = {
     **{name: getattr(np, name) for name in "sin cos tan sinh cosh tanh exp log sqrt floor ceil".split()},
     **{f"a{name}": getattr(np, f"arc{name}") for name in "sin cos tan".split()},
     "erf": math.erf,
-    "pow": lambda x, y: (
-        math.inf if y == 0.5 and x == -math.inf else np.power(x, y) + 0.0 if y == 0.5 else np.power(x, y)
-    ),
+    # Of scalars NumPy takes the square root where y is 0.5; of arrays it is that of C.
+    "pow": lambda x, y: np.power(np.array([x]), np.array([y]))[0],
     "atan2": np.arctan2,
 }
 

@@ -94,14 +94,32 @@ def test_a_header_that_c_cannot_include() -> None:
             render_source(program(), COptions(include=name))
 
 
-@pytest.mark.parametrize("name", ["sin", "int", "class", "y1", "main", "scaly_min_i64", "SCALY_SUCCESS", "double2"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("sin", "int", "class", "y1", "main", "scaly_min_i64", "SCALY_SUCCESS", "double2", "f__g", "M_PI", "FP_NAN"),
+        *(
+            "INT8_MAX",
+            "SIZE_MAX",
+            "UINT64_C",
+            "uint_fast8_t",
+            "max_align_t",
+            "lgammaf_r",
+            "sinf32x",
+            "isnanl",
+            "random",
+        ),
+    ],
+)
 def test_an_exported_name_is_never_changed(name: str) -> None:
     message = f"@{name} is exported as '{name}', a name that C or its library has a meaning for"
     assert str(refusal(program(name=name))) == message
     assert str(refusal(program(name=name), render_header)) == message
 
 
-@pytest.mark.parametrize(("name", "exported"), [("a.b", "a_b"), ("2d", "_2d"), ("x y", "x_y"), ("f__g", "f__g")])
+@pytest.mark.parametrize(
+    ("name", "exported"), [("a.b", "a_b"), ("2d", "_2d"), ("x y", "x_y"), ("entry_t", "entry_t"), ("W", "W")]
+)
 def test_an_exported_name_is_spelled_as_c_can(name: str, exported: str) -> None:
     assert f"int {exported}(const double** arg" in render_source(program(name=name))
 
@@ -136,6 +154,10 @@ def test_templates_of_registered_operators() -> None:
     assert "cbrt(arg[0][0])" in source
     assert "double cbrt" not in source
     assert "((int64_t)((uint64_t)((int64_t)arg[0][0]) * 2 + (uint64_t)1))" in source
+    for name in ("while", "res"):
+        register_elementwise(f"to_{name}", 1, TCSpelling=name)
+        message = f"the C function of operator 'prog.to_{name}' is called '{name}', a name with another meaning"
+        assert str(refusal(program(store(build.apply(f"to_{name}", LOAD))))) == message
     wrong = register_elementwise("wrong", 1, TCSpelling="({0} + {1})", doc="Nonsense.")
     assert str(refusal(program(store(build.apply("wrong", LOAD))))) == (
         "the C text of operator 'prog.wrong' names an operand that there is not: ({0} + {1})"

@@ -41,7 +41,7 @@ def test_arrays_are_passed_as_they_are() -> None:
     assert y.tolist() == [0.0, 2.0, 4.0, 6.0]
 
 
-@pytest.mark.parametrize("name", ["double", "exp", "y0", "main", "f.g-h"])
+@pytest.mark.parametrize("name", ["double", "exp", "y0", "main", "f.g-h", "a__b", "M_f", "scaly_f", "__"])
 def test_names_that_mean_something_in_c(name: str) -> None:
     y = np.empty(4)
     compiled(DOUBLED.format(name=name)).run([np.ones(4)], [y])
@@ -50,7 +50,7 @@ def test_names_that_mean_something_in_c(name: str) -> None:
 
 def test_an_entry_is_not_renamed_to_what_there_is_already() -> None:
     other = "prog.proc @exp_entry(%x: memref<4xfloat64>) {\n}\n"
-    assert Unit.of(sc.parse(other + DOUBLED.format(name="exp"))).interface.name == "exp_entry_"
+    assert Unit.of(sc.parse(other + DOUBLED.format(name="exp"))).interface.name == "exp_entry2"
 
 
 def test_parameters_that_are_read_and_written() -> None:
