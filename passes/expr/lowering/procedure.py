@@ -51,7 +51,7 @@ class Procedure:
         self.shared: dict[Hashable, Sequence[Node]] = {}
         """The buffers of calls that several operations take results from."""
         self.loops: dict[Hashable, list[Node]] = {}
-        """The loop operations, those together that differ only in which result they are."""
+        """The loop operations, those together that are one loop, by `invocation`."""
         self._tables: dict[Hashable, Node] = {}
         self._taken = {str(param.attrs["name"]) for param in params}
         self._count = 0
