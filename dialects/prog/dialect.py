@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import Final
 
 from scaly_ir.dialect import Dialect
@@ -10,7 +11,7 @@ from scaly_ir.dialects.prog import build, ops, reader
 from scaly_ir.dialects.prog.printer import render
 from scaly_ir.dialects.prog.spec import SPEC
 from scaly_ir.graph import Node, preorder
-from scaly_ir.text.locations import Locations, Parsed, Part
+from scaly_ir.text.locations import Locations, Parsed, Part, Place, first_place
 from scaly_ir.text.source import Source
 
 
@@ -53,4 +54,14 @@ def spans_of(source: Source, statement: Node) -> Iterator[tuple[Node, Part, tupl
         yield (statement if marked is None else marked), part, around
 
 
-DIALECT: Final = Dialect("prog", read, render, SPEC)
+def place_of(root: Node, node: Node, within: str | None = None) -> Place | None:
+    """Return where a procedure or statement stands first, in the procedure called `within` if that is given.
+
+    Places are numbered as the verifier walks: the head of a module, then statements in pre-order, as text has them.
+    """
+    fragment = root.op is ops.BLOCK or (root.op is ops.PROGRAM and root.attrs.get("bare"))
+    numbered = build.statements_in(root) if fragment else chain([root], build.statements_in(root))
+    return first_place(root, numbered, node, within)
+
+
+DIALECT: Final = Dialect("prog", read, render, SPEC, place_of=place_of)

@@ -111,7 +111,14 @@ class _Statements:
         self._names: dict[Node, Node] = {}
 
     def rewritten(self, statement: Node) -> list[Node]:
-        """Return a statement without a body, and what is to stand before it."""
+        """Return a statement without a body, and what is to stand before it; `LegalizeError` names the statement."""
+        try:
+            return self._rewritten(statement)
+        except LegalizeError as failure:
+            where = f"{_described(statement)} in {symbol_name(self._procedure.attrs['name'])}"
+            raise LegalizeError(f"{failure} ({where})", statement, self._procedure) from failure
+
+    def _rewritten(self, statement: Node) -> list[Node]:
         legs = self._legs
         done = self._apply_rules(statement)
         if len(done) > 1 and _updates(done) and _count_impure(statement) > 1:
@@ -121,11 +128,7 @@ class _Statements:
         return done
 
     def _apply_rules(self, statement: Node) -> list[Node]:
-        try:
-            result = statement.replace(args=self._rewriter.rewrite_all(statement.args))
-        except LegalizeError as failure:
-            where = f"{_described(statement)} in {symbol_name(self._procedure.attrs['name'])}"
-            raise LegalizeError(f"{failure} ({where})") from failure
+        result = statement.replace(args=self._rewriter.rewrite_all(statement.args))
         bindings = self._bindings
         if bindings:
             self._start()
@@ -207,7 +210,7 @@ class _Bounds:
                 self._rewriter.rewrite(self._call)
         except LegalizeError as failure:
             where = f"loop {value_name(domain.attrs['name'])} in {symbol_name(procedure.attrs['name'])}"
-            raise LegalizeError(f"{failure} (bounds of {where})") from failure
+            raise LegalizeError(f"{failure} (bounds of {where})", loop, procedure) from failure
         return intern_node(loop.op, (self._rewriter.rewrite(domain), *body_of(loop)), loop.attrs, loop.type)
 
     def _repeat(self, operand: Node) -> Node:
