@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import scaly_ir as sc
+from scaly_ir.dialects.expr import build, ops
 
 
 @sc.function(sc.arg("z", 2), sc.arg("u", 1), outputs=sc.arg("znext"))
@@ -136,6 +137,25 @@ def test_numbers_are_converted_as_numpy_allows() -> None:
         double(np.zeros((3, 1)))
     with pytest.raises(TypeError, match=r"^double takes 1 argument \(x\), got 2$"):
         double(1.0, 2.0)
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "message"),
+    [
+        (np.full((3, 1), 1j), TypeError, "f: expected float64 for 'x', got complex128"),
+        (np.full((3, 1), None), TypeError, "f: expected float64 for 'x', got object"),
+        (np.array(["1", "2"]), TypeError, "f: expected float64 for 'x', got <U1"),
+        (np.ones(3, int), ValueError, "f: expected shape (2, 2) for 'x', got (3,)"),
+        (np.ones((2, 2), int), ValueError, "f: 'x' has entries outside of its sparsity pattern"),
+    ],
+)
+def test_of_several_mistakes_the_dtype_comes_first(value: Any, error: type[Exception], message: str) -> None:
+    diagonal = sc.TensorType((2, 2), pattern=sc.SparsityPattern.from_mask(np.eye(2)))
+    x = build.make(ops.INPUT, [], {"name": "x"}, diagonal)
+    f = sc.Function.from_exprs("f", [x], [x])
+    with pytest.raises(error) as caught:
+        f.numbers([value])
+    assert str(caught.value) == message
 
 
 def test_a_call_is_symbolic_or_numerical_not_both() -> None:
