@@ -301,3 +301,39 @@ def test_functions_are_pickled_with_their_grouping() -> None:
     assert pickle.loads(pickle.dumps(product)) is product
     with pytest.raises(TypeError, match="is no tensor expression"):
         sc.evaluate([(product.outputs[0],)], {})
+
+
+def test_arguments_may_be_grouped_5000_deep() -> None:
+    depth = 5000
+
+    def wrapped(value: Any, group: Any = lambda value: (value,)) -> Any:
+        for _ in range(depth):
+            value = group(value)
+        return value
+
+    def body(x: Any) -> Any:
+        for _ in range(depth):
+            (x,) = x
+        return wrapped(2.0 * x)
+
+    tree = wrapped(sc.arg("x"), sc.group)
+    template = sc.function(tree, outputs=wrapped(sc.arg("y"), sc.group), name="f")(body)
+    made = template.instantiate(2)
+    assert made.input_trees == (wrapped(sc.arg("x", 2), sc.group),)
+    assert made.input_trees != (tree,)
+    assert made is template.instantiate(2)
+    result = made(wrapped([1.0, 2.0]))
+    for _ in range(depth):
+        (result,) = result
+    assert result.tolist() == [2.0, 4.0]
+    assert repr(tree).startswith("group(group(")
+    assert repr(tree).endswith("))")
+
+
+def test_trees_are_told_apart_by_their_groups() -> None:
+    x, y = sc.arg("x", 1), sc.arg("y", 1)
+    trees = [x, sc.group(x), sc.group(sc.group(x)), sc.group(x, y), sc.group(sc.group(x), y), sc.group(x, sc.group(y))]
+    trees += [sc.group(sc.group(x, y)), sc.group(sc.group(), x), sc.group(x, sc.group()), sc.group(), sc.group(y)]
+    assert len(set(trees)) == len(trees)
+    assert sc.group(sc.group(x), y) == sc.group(sc.group(sc.arg("x", 1)), sc.arg("y", 1))
+    assert hash(sc.group(sc.group(x), y)) == hash(sc.group(sc.group(sc.arg("x", 1)), sc.arg("y", 1)))
