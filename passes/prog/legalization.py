@@ -12,12 +12,13 @@ from scaly_ir.dialects.prog import ops
 from scaly_ir.dialects.prog.build import assign, body_of, var, with_body
 from scaly_ir.dialects.prog.context import symbol_name, value_name
 from scaly_ir.effects import side_effect
-from scaly_ir.errors import LegalizeError, PassError
+from scaly_ir.errors import LegalizeError
 from scaly_ir.graph import Node, intern_node, postorder
-from scaly_ir.op import CallEffectKind, Op
+from scaly_ir.op import CallEffectKind
+from scaly_ir.passes.legalize import check_target
 from scaly_ir.passes.prog.names import fresh_names, taken_names
 from scaly_ir.passes.prog.references import effect, occurrences
-from scaly_ir.targets import INTRINSIC, LEGALIZE, Rewriter, target_attr, target_chain
+from scaly_ir.targets import Rewriter
 
 
 def legalize(root: Node, *, target: str) -> Node:
@@ -36,11 +37,8 @@ def lower_intrinsics(root: Node, *, target: str) -> Node:
 
 
 def _rewritten(root: Node, name: str, target: str, *, intrinsics: bool) -> Node:
-    try:
-        target_chain(target)
-    except ValueError as failure:
-        raise PassError(f"option 'target' of pass '{name}': {failure}", pass_name=name) from failure
-    affected = _affected(root, target, intrinsics=intrinsics)
+    check_target(name, target)
+    affected = _affected(root, Rewriter(target, intrinsics=intrinsics))
     if root not in affected:
         return root
     bounds = _Bounds(target, intrinsics=intrinsics)
@@ -51,20 +49,15 @@ def _rewritten(root: Node, name: str, target: str, *, intrinsics: bool) -> Node:
     return root.replace(args=procedures)
 
 
-def _affected(root: Node, target: str, *, intrinsics: bool) -> set[Node]:
+def _affected(root: Node, rewriter: Rewriter) -> set[Node]:
     """Return what holds a call that has a rule."""
     nodes = postorder(root)
-    kinds = (INTRINSIC, LEGALIZE) if intrinsics else (LEGALIZE,)
-    with_rules = {op for op in {node.op for node in nodes} if _has_rule(op, kinds, target)}
+    with_rules = {op for op in {node.op for node in nodes} if rewriter.has_rule(op)}
     affected: set[Node] = set()
     for node in nodes if with_rules else ():
         if node.op in with_rules or not affected.isdisjoint(node.args):
             affected.add(node)
     return affected
-
-
-def _has_rule(op: Op, kinds: tuple[str, ...], target: str) -> bool:
-    return any([target_attr(op, kind, target) is not None for kind in kinds])
 
 
 def _with_statements(procedure: Node, affected: set[Node], bounds: _Bounds, statements: _Statements) -> Node:
