@@ -5,7 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from scaly_ir.errors import PassError
 from scaly_ir.passes.by_dialect import DialectPass
+from scaly_ir.targets import target_chain
+
+
+def check_target(pass_name: str, target: str) -> None:
+    """Raise `PassError` when the option `target` of a pass is no name of a target."""
+    try:
+        target_chain(target)
+    except ValueError as failure:
+        raise PassError(f"option 'target' of pass '{pass_name}': {failure}", pass_name=pass_name) from failure
 
 
 @dataclass(frozen=True)
@@ -14,7 +24,10 @@ class Legalize(DialectPass):
 
     name: ClassVar[str] = "legalize"
     summary: ClassVar[str] = "rewrite operators that a target lacks into simpler ones"
-    implementations: ClassVar[dict[str, str]] = {"prog": "scaly_ir.passes.prog.legalization:legalize"}
+    implementations: ClassVar[dict[str, str]] = {
+        "expr": "scaly_ir.passes.expr.legalization:legalize",
+        "prog": "scaly_ir.passes.prog.legalization:legalize",
+    }
 
     target: str = "c"
 
@@ -25,6 +38,9 @@ class LowerIntrinsics(DialectPass):
 
     name: ClassVar[str] = "lower_intrinsics"
     summary: ClassVar[str] = "rewrite operators into what a target spells directly"
-    implementations: ClassVar[dict[str, str]] = {"prog": "scaly_ir.passes.prog.legalization:lower_intrinsics"}
+    implementations: ClassVar[dict[str, str]] = {
+        "expr": "scaly_ir.passes.expr.legalization:lower_intrinsics",
+        "prog": "scaly_ir.passes.prog.legalization:lower_intrinsics",
+    }
 
     target: str = "c"

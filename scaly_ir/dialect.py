@@ -15,7 +15,7 @@ from scaly_ir.errors import PluginError
 from scaly_ir.graph import Node
 from scaly_ir.spec import NO_SPEC, Rule, Spec, add_guest_rules, check_each_node
 from scaly_ir.text.diagnostics import Diagnostic, did_you_mean, error, note, one_of
-from scaly_ir.text.locations import Locations, Parsed, Place
+from scaly_ir.text.locations import Locations, Parsed, Place, PlaceOf
 from scaly_ir.text.source import Source, Span
 from scaly_ir.text.terminals import foreign_comment, scan
 from scaly_ir.undo import note_undo
@@ -35,7 +35,7 @@ def _no_print(root: Node) -> str:
     raise TypeError(f"'{root.op.name}' has no text of its own")
 
 
-def _no_place(root: Node, node: Node) -> Place | None:
+def _no_place(root: Node, node: Node, within: str | None = None) -> Place | None:
     return None
 
 
@@ -52,8 +52,8 @@ class Dialect:
     read: Callable[[Source], Parsed] = _no_text
     render: Callable[[Node], str] = _no_print
     spec: Spec = NO_SPEC
-    place_of: Callable[[Node, Node], Place | None] = _no_place
-    """Where in a root a node is, None when it is not there: for messages of passes."""
+    place_of: PlaceOf = _no_place
+    """Where in a root a node is, None when it is not there: for messages of passes and of tools."""
     op_prefix: str = ""
     """How the names of its operators begin; the dialect's own name when empty."""
     verify: tuple[Rule, ...] = ()

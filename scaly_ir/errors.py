@@ -61,16 +61,20 @@ class RewriteError(ScalyError, ValueError):
         self.rule = rule
 
 
-class LegalizeError(ScalyError, RuntimeError):
-    """A rule that rewrites a call for a target changes its type, does not converge or cannot be applied where it is."""
-
-
-class LoweringError(ScalyError, NotImplementedError):
-    """What is to be lowered has no form in the wanted dialect; `blamed` are the operation and the function it is in."""
+class _BlamingError(ScalyError):
+    """An error of a pass; `blamed` are the operation or statement and the function it is in, as far as known."""
 
     def __init__(self, message: str, *blamed: Node) -> None:
         super().__init__(message)
         self.blamed = blamed
+
+
+class LegalizeError(_BlamingError, RuntimeError):
+    """A rule that rewrites a call for a target changes its type, does not converge or cannot be applied where it is."""
+
+
+class LoweringError(_BlamingError, NotImplementedError):
+    """What is to be lowered has no form in the wanted dialect."""
 
 
 class TranslateError(ScalyError, RuntimeError):

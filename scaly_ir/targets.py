@@ -109,6 +109,10 @@ class Rewriter:
         """Return several roots rewritten."""
         return [self.rewrite(root) for root in roots]
 
+    def has_rule(self, op: Op) -> bool:
+        """Tell whether a call of an operator may be rewritten."""
+        return bool(self._rules_of(op))
+
     def _with_finished_operands(self, node: Node) -> Node:
         operands = tuple([self._done[operand] for operand in node.args])
         return node if operands == node.args else intern_node(node.op, operands, node.attrs, node.type)

@@ -108,9 +108,11 @@ class Template:
         known = self._instances.get(types)
         if known is None:
             bound = iter(types)
-            inputs = tuple(
-                [_bind(tree, lambda leaf: Arg(leaf.name, leaf.type or next(bound))) for tree in self._inputs]
-            )
+
+            def typed(leaf: Arg) -> Arg:
+                return Arg(leaf.name, leaf.type or next(bound))
+
+            inputs = tuple([fold(tree, typed, lambda trees: Group(tuple(trees))) for tree in self._inputs])
             name = "_".join([self.name, *["x".join(map(str, type_.shape)) or "s" for type_ in types]])
             known = self._instances[types] = _traced(self._body, name, inputs, self._outputs)
         return known
@@ -130,13 +132,6 @@ class Template:
 
     def __repr__(self) -> str:
         return f"<Template {self.name}>"
-
-
-def _bind(tree: Tree, leaf: Callable[[Arg], Arg]) -> Tree:
-    def grouped(part: Any) -> Tree:
-        return part if isinstance(part, Arg) else Group(tuple([grouped(inner) for inner in part]))
-
-    return grouped(fold(tree, leaf))
 
 
 def _shape_of(value: Any) -> Sequence[int]:

@@ -7,15 +7,14 @@ calls may be of any length. Nothing is rewritten. Source: expression specificati
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy
 
-from scaly_ir.attributes import Attrs
 from scaly_ir.dialects.expr import ops
 from scaly_ir.dialects.expr.call_typing import LoopParts, loop_parts
-from scaly_ir.dialects.expr.functions import inputs_of, outputs_of
+from scaly_ir.dialects.expr.functions import inputs_of, invocation, outputs_of
 from scaly_ir.errors import EvaluationError
 from scaly_ir.graph import Node, postorder
 from scaly_ir.numeric.evaluate import bad_reference, failed_reference
@@ -141,10 +140,10 @@ class Plans:
             if node.op not in ops.CALLS:
                 steps.append(Step(self._operation(node), args, (slot,), ()))
                 continue
-            members = groups[_invocation_key(node)]
+            members = groups[invocation(node)]
             if members[0] is node:
-                invocation = Invocation(node, [member.attrs["output"] for member in members])
-                steps.append(Step(invocation, args, tuple([slots[member] for member in members]), ()))
+                wanted = [member.attrs["output"] for member in members]
+                steps.append(Step(Invocation(node, wanted), args, tuple([slots[member] for member in members]), ()))
         outputs = tuple([slots[root] for root in roots])
         return Plan(
             order,
@@ -182,18 +181,13 @@ def _with_frees(steps: Sequence[Step], kept: frozenset[int]) -> list[Step]:
     return made
 
 
-def _invocations(order: Iterable[Node]) -> dict[Any, list[Node]]:
+def _invocations(order: Iterable[Node]) -> dict[Hashable, list[Node]]:
     """Return the calls and loops by what they evaluate: nodes that differ in `output` are one invocation."""
-    groups: dict[Any, list[Node]] = {}
+    groups: dict[Hashable, list[Node]] = {}
     for node in order:
         if node.op in ops.CALLS:
-            groups.setdefault(_invocation_key(node), []).append(node)
+            groups.setdefault(invocation(node), []).append(node)
     return groups
-
-
-def _invocation_key(node: Node) -> Any:
-    rest = Attrs({key: value for key, value in node.attrs.items() if key not in ("output", "lowering")})
-    return (node.op, node.args, rest.key)
 
 
 # --- frames -----------------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from weakref import WeakValueDictionary
 
 from scaly_ir.dialects.expr import build, ops
 from scaly_ir.dialects.expr.functions import body_of, input_names_of, inputs_of, make_function, outputs_of
-from scaly_ir.dialects.expr.ingest import checked
+from scaly_ir.dialects.expr.ingest import checked, input_dtype
 from scaly_ir.dialects.expr.node import Expr
 from scaly_ir.dialects.expr.spec import verify_expr
 from scaly_ir.dialects.expr.substitution import substitute_inputs
@@ -202,9 +202,7 @@ class Function:
         pattern = formal.type.pattern
         if pattern is None and array.dtype.char == "d" and array.dtype.isnative and array.shape == formal.shape:
             return array  # as nearly always: all leaves are float64
-        dtype = str(formal.type.dtype)
-        if array.dtype.hasobject or not numpy.can_cast(array.dtype, dtype, "same_kind"):
-            raise TypeError(f"{self.name}: expected {dtype} for '{formal.name}', got {array.dtype}")
+        dtype = input_dtype(self.name, formal, array)
         if array.shape != formal.shape:
             raise ValueError(f"{self.name}: expected shape {formal.shape} for '{formal.name}', got {array.shape}")
         if pattern is not None and numpy.any(numpy.where(pattern.to_mask(), 0, array)):

@@ -5,10 +5,10 @@ The class that users see is `function.Function`. Source: expression specificatio
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
-from scaly_ir.attributes import Attrs
+from scaly_ir.attributes import Attrs, value_key
 from scaly_ir.dialects.expr import ops
 from scaly_ir.graph import Node, intern_node, postorder
 from scaly_ir.graph.walk import references_of
@@ -47,6 +47,15 @@ def callees_of(nodes: Iterable[Node]) -> list[Node]:
         if node.op in ops.CALLS:
             found.update(dict.fromkeys(references_of(node)))
     return list(found)
+
+
+def invocation(node: Node) -> Hashable:
+    """Return what calls, or loops, share that are one invocation: all but which result they are, and the hint.
+
+    Neither changes what is computed. Source: expression specification 2.7, 2.8 and 4.3.
+    """
+    shared = [(key, value_key(value)) for key, value in node.attrs.items() if key not in ("output", "lowering")]
+    return node.op, node.args, *shared
 
 
 def in_order(functions: Iterable[Node]) -> list[Node]:

@@ -16,6 +16,8 @@ from scaly_ir.text.spelling import round_float
 from scaly_ir.types import BOOL, FLOAT64, DType, int_range
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from scaly_ir.dialects.expr.node import Expr
 
 
@@ -187,6 +189,20 @@ def _converter(wanted: DType) -> Callable[[Any], float]:
         return entry_of(int(value) if given == "bool" and wanted is not BOOL else value, wanted)
 
     return convert
+
+
+def input_dtype(what: str, formal: Expr, given: np.ndarray[Any, Any]) -> str:
+    """Return the dtype to which numbers for an input are converted, which is its own.
+
+    `TypeError` where NumPy's ``same_kind`` does not allow it, and for objects; `what` takes the input. Shapes are not
+    looked at. Source: expression specification 3.3.
+    """
+    import numpy
+
+    wanted = str(formal.type.dtype)
+    if given.dtype.hasobject or not numpy.can_cast(given.dtype, wanted, "same_kind"):
+        raise TypeError(f"{what}: expected {wanted} for '{formal.name}', got {given.dtype}")
+    return wanted
 
 
 def index_const(value: Any) -> Expr:

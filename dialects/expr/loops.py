@@ -13,7 +13,7 @@ from typing import Any
 from scaly_ir.dialects.expr import build, ops
 from scaly_ir.dialects.expr.decorator import Template
 from scaly_ir.dialects.expr.function import Function
-from scaly_ir.dialects.expr.ingest import beside, checked
+from scaly_ir.dialects.expr.ingest import beside, checked, input_dtype
 from scaly_ir.dialects.expr.node import Expr
 from scaly_ir.dialects.expr.trees import flatten, rebuild
 from scaly_ir.dialects.expr.views import Window, broadcast_of, windows_of
@@ -160,10 +160,7 @@ def _converted(body: Function, formal: Expr, leaf: Any) -> Any:
 
     spread = window(*leaf) if isinstance(leaf, tuple) else leaf
     array = numpy.asarray(spread.value if isinstance(spread, _Windowed) else spread)
-    dtype = str(formal.type.dtype)
-    if array.dtype.hasobject or not numpy.can_cast(array.dtype, dtype, "same_kind"):
-        raise TypeError(f"{body.name}: expected {dtype} for '{formal.name}', got {array.dtype}")
-    array = array.astype(dtype, copy=False)
+    array = array.astype(input_dtype(body.name, formal, array), copy=False)
     return _Windowed(array, spread.start, spread.stride) if isinstance(spread, _Windowed) else array
 
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from scaly_ir.dialects.expr import ops
 from scaly_ir.dialects.expr.functions import body_of, inputs_of
 from scaly_ir.graph import Node, postorder
-from scaly_ir.text.locations import Locations, Part, Place
+from scaly_ir.text.locations import Locations, Part, Place, first_place
 from scaly_ir.text.source import Source
 from scaly_ir.text.spelling import read_name
 from scaly_ir.text.terminals import Lexeme, scan
@@ -151,14 +151,9 @@ def _head_spans(lexemes: Sequence[Lexeme], function: Node) -> Iterator[tuple[Nod
             yield inputs[number], part, around
 
 
-def place_of(root: Node, node: Node) -> Place | None:
-    """Return where a function or an operation stands for the first time, None when it is not there."""
-    number = -1
-    for found in _in_order(root):
-        number += 1
-        if found is node:
-            return Place(number, found, found)
-    return None
+def place_of(root: Node, node: Node, within: str | None = None) -> Place | None:
+    """Return where a function or an operation stands first, in the function called `within` if that is given."""
+    return first_place(root, _in_order(root), node, within)
 
 
 def _in_order(root: Node) -> Iterator[Node]:

@@ -26,9 +26,9 @@ class Arg:
         return (self,)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Group:
-    """Several trees, as a tuple."""
+    """Several trees, as a tuple; those of equal trees are equal, and trees may be as deep as they like."""
 
     trees: tuple[Tree, ...]
 
@@ -37,19 +37,35 @@ class Group:
         """The arrays in it, in order."""
         return tuple(iterate(self))
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Group) and tuple(_outline(self)) == tuple(_outline(other))
+
+    def __hash__(self) -> int:
+        return hash(tuple(_outline(self)))
+
+    def __repr__(self) -> str:
+        shown: str = fold(self, repr, lambda trees: f"group({', '.join(trees)})")
+        return shown
+
 
 Tree = Arg | Group
 
 
-def iterate(tree: Tree) -> Iterator[Arg]:
-    """Yield the leaves of a tree, depth-first."""
+def _outline(tree: Tree) -> Iterator[Arg | int]:
+    """Yield the leaves of a tree, and where a group begins how many trees it holds: what tells trees apart."""
     pending: list[Tree] = [tree]
     while pending:
         part = pending.pop()
         if isinstance(part, Arg):
             yield part
         else:
+            yield len(part.trees)
             pending.extend(reversed(part.trees))
+
+
+def iterate(tree: Tree) -> Iterator[Arg]:
+    """Yield the leaves of a tree, depth-first."""
+    yield from [part for part in _outline(tree) if isinstance(part, Arg)]
 
 
 def arg(name: str, shape: Any = ...) -> Arg:
@@ -103,14 +119,14 @@ def rebuild(tree: Tree, leaves: Sequence[Any]) -> Any:
     return fold(tree, lambda _: next(remaining))
 
 
-def fold(tree: Tree, leaf: Callable[[Arg], Any]) -> Any:
-    """Return nested tuples of what `leaf` gives for each array, in order."""
+def fold(tree: Tree, leaf: Callable[[Arg], Any], group: Callable[[list[Any]], Any] = tuple) -> Any:
+    """Return what `leaf` gives for each array, in order, put together as `group` does: by default in nested tuples."""
     levels: list[list[Any]] = [[]]
     pending: list[Tree | None] = [tree]
     while pending:
         part = pending.pop()
         if part is None:
-            done = tuple(levels.pop())
+            done = group(levels.pop())
             levels[-1].append(done)
         elif isinstance(part, Arg):
             levels[-1].append(leaf(part))

@@ -8,7 +8,7 @@ checks everything else. Source: program specification 1.3 and 1.4.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from scaly_ir.attributes import NO_ATTRS, Attrs, AttrValue, Word, named
@@ -202,6 +202,19 @@ def body_of(node: Node) -> tuple[Node, ...]:
     if node.op is ops.PROC:
         return node.args[node.attrs["param_count"] :]
     return node.args[1:] if node.op is ops.FOR else node.args
+
+
+def statements_in(node: Node) -> Iterator[Node]:
+    """Yield every statement in a procedure, loop or block, or in a module, in the order of the text."""
+    pending = [iter(body_of(node))]
+    while pending:
+        for statement in pending[-1]:
+            yield statement
+            if statement.op in (ops.FOR, ops.PROC):
+                pending.append(iter(body_of(statement)))
+                break
+        else:
+            pending.pop()
 
 
 def with_body(node: Node, body: Iterable[Node]) -> Node:

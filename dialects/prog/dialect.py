@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Final
 
 from scaly_ir.dialect import Dialect
@@ -10,7 +11,7 @@ from scaly_ir.dialects.prog import build, ops, reader
 from scaly_ir.dialects.prog.printer import render
 from scaly_ir.dialects.prog.spec import SPEC
 from scaly_ir.graph import Node, preorder
-from scaly_ir.text.locations import Locations, Parsed, Part, Place
+from scaly_ir.text.locations import Locations, Parsed, Part, Place, first_place
 from scaly_ir.text.source import Source
 
 
@@ -53,47 +54,23 @@ def spans_of(source: Source, statement: Node) -> Iterator[tuple[Node, Part, tupl
         yield (statement if marked is None else marked), part, around
 
 
-def place_of(root: Node, node: Node) -> Place | None:
-    """Return where a statement, or what is part of one, stands for the first time; None when it is not there."""
-    number = -1
-    seen: set[Node] = set()
-    bare = root.op is ops.BLOCK or bool(root.attrs.get("bare"))
-    pending = [iter(root.args if bare else (root,))]
-    while pending:
-        statement = next(pending[-1], None)
-        if statement is None:
-            pending.pop()
-            continue
-        number += 1
-        own, body = _parts(statement)
-        if statement is node or _is_below(own, node, seen):
-            return Place(number, statement, node)
-        pending.append(iter(body))
-    return None
+def place_of(root: Node, node: Node, within: str | None = None) -> Place | None:
+    """Return where a procedure, statement or operand stands first, in the procedure called `within` if that is given.
+
+    Places are numbered as the verifier walks: the head of a module, then statements in pre-order, as text has them.
+    """
+    fragment = root.op is ops.BLOCK or (root.op is ops.PROGRAM and root.attrs.get("bare"))
+    numbered = build.statements_in(root) if fragment else chain([root], build.statements_in(root))
+    return first_place(root, numbered, node, within, _parts)
 
 
-def _parts(statement: Node) -> tuple[Sequence[Node], Sequence[Node]]:
-    """Return what a statement is made of, and the statements in it."""
+def _parts(statement: Node) -> Sequence[Node]:
+    """Return what stands in the text of a statement, its body left out."""
     if statement.op is ops.PROGRAM:
-        return (), statement.args
+        return ()
     if statement.op is ops.PROC:
-        return build.params_of(statement), build.body_of(statement)
-    if statement.op is ops.FOR:
-        return statement.args[:1], build.body_of(statement)
-    return statement.args, ()
-
-
-def _is_below(roots: Sequence[Node], node: Node, seen: set[Node]) -> bool:
-    """Tell whether a node is one of some roots, or an operand below; what was seen is not looked at again."""
-    pending = list(roots)
-    while pending:
-        found = pending.pop()
-        if found is node:
-            return True
-        if found not in seen:
-            seen.add(found)
-            pending.extend(found.args)
-    return False
+        return build.params_of(statement)
+    return statement.args[:1] if statement.op is ops.FOR else statement.args
 
 
 DIALECT: Final = Dialect("prog", read, render, SPEC, place_of=place_of)

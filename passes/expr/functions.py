@@ -7,10 +7,9 @@ specification 4.2 and 6.3.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from scaly_ir.attributes import value_key
 from scaly_ir.dialects.expr import ops
 from scaly_ir.dialects.expr.functions import body_of, callees_of, in_order, make_module, outputs_of
 from scaly_ir.dialects.expr.substitution import on_operands, with_outputs
@@ -36,12 +35,6 @@ def map_operations(function: Node, change: Callable[[Node], Node]) -> Node:
     for node in body_of(function):
         done[node] = change(on_operands(node, [done[operand] for operand in node.args]))
     return with_outputs(function, [done[output] for output in outputs_of(function)])
-
-
-def invocation(node: Node) -> Hashable:
-    """Return what calls, or loops, share that are one invocation: all but which result they are, and the hint."""
-    shared = [(key, value_key(value)) for key, value in node.attrs.items() if key not in ("output", "lowering")]
-    return node.op, node.args, *shared
 
 
 def _on_callees(function: Node, done: Mapping[Node, Node]) -> Node:

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
 from scaly_ir.dialects.expr import ops
-from scaly_ir.dialects.expr.functions import body_of, inputs_of, outputs_of
+from scaly_ir.dialects.expr.functions import body_of, inputs_of, invocation, outputs_of
 from scaly_ir.dialects.expr.substitution import substitute_inputs, take_hint
 from scaly_ir.errors import PassError
 from scaly_ir.graph import Node
 from scaly_ir.pass_manager import Pass
-from scaly_ir.passes.expr.functions import invocation, map_functions, map_operations
+from scaly_ir.passes.expr.functions import map_functions, map_operations
 from scaly_ir.text.spelling import spell_name
 
 MOST: Final = 2_000_000

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from scaly_ir.dialects.expr import ops
-from scaly_ir.dialects.expr.functions import body_of, in_order
+from scaly_ir.dialects.expr.functions import body_of, in_order, invocation
 from scaly_ir.graph import Node
 from scaly_ir.pass_manager import Pass
-from scaly_ir.passes.expr.functions import invocation
 from scaly_ir.remarks import remark
 from scaly_ir.text.spelling import spell_name
 

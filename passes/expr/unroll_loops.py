@@ -9,12 +9,13 @@ from typing import Any, ClassVar
 from scaly_ir.dialects.expr import ops
 from scaly_ir.dialects.expr.build import concat, make
 from scaly_ir.dialects.expr.call_typing import LoopParts, loop_parts
+from scaly_ir.dialects.expr.functions import invocation
 from scaly_ir.dialects.expr.ingest import splat
 from scaly_ir.dialects.expr.library import to_dense
 from scaly_ir.dialects.expr.substitution import take_hint
 from scaly_ir.graph import Node
 from scaly_ir.pass_manager import OptionError, Pass
-from scaly_ir.passes.expr.functions import invocation, map_functions, map_operations
+from scaly_ir.passes.expr.functions import map_functions, map_operations
 from scaly_ir.tensors import TensorType
 from scaly_ir.types import INT64
 

@@ -12,12 +12,13 @@ from scaly_ir.dialects.prog import ops
 from scaly_ir.dialects.prog.build import assign, body_of, var, with_body
 from scaly_ir.dialects.prog.context import symbol_name, value_name
 from scaly_ir.effects import side_effect
-from scaly_ir.errors import LegalizeError, PassError
+from scaly_ir.errors import LegalizeError
 from scaly_ir.graph import Node, intern_node, postorder
-from scaly_ir.op import CallEffectKind, Op
+from scaly_ir.op import CallEffectKind
+from scaly_ir.passes.legalize import check_target
 from scaly_ir.passes.prog.names import fresh_names, taken_names
 from scaly_ir.passes.prog.references import effect, occurrences
-from scaly_ir.targets import INTRINSIC, LEGALIZE, Rewriter, target_attr, target_chain
+from scaly_ir.targets import Rewriter
 
 
 def legalize(root: Node, *, target: str) -> Node:
@@ -36,11 +37,8 @@ def lower_intrinsics(root: Node, *, target: str) -> Node:
 
 
 def _rewritten(root: Node, name: str, target: str, *, intrinsics: bool) -> Node:
-    try:
-        target_chain(target)
-    except ValueError as failure:
-        raise PassError(f"option 'target' of pass '{name}': {failure}", pass_name=name) from failure
-    affected = _affected(root, target, intrinsics=intrinsics)
+    check_target(name, target)
+    affected = _affected(root, Rewriter(target, intrinsics=intrinsics))
     if root not in affected:
         return root
     bounds = _Bounds(target, intrinsics=intrinsics)
@@ -51,20 +49,15 @@ def _rewritten(root: Node, name: str, target: str, *, intrinsics: bool) -> Node:
     return root.replace(args=procedures)
 
 
-def _affected(root: Node, target: str, *, intrinsics: bool) -> set[Node]:
+def _affected(root: Node, rewriter: Rewriter) -> set[Node]:
     """Return what holds a call that has a rule."""
     nodes = postorder(root)
-    kinds = (INTRINSIC, LEGALIZE) if intrinsics else (LEGALIZE,)
-    with_rules = {op for op in {node.op for node in nodes} if _has_rule(op, kinds, target)}
+    with_rules = {op for op in {node.op for node in nodes} if rewriter.has_rule(op)}
     affected: set[Node] = set()
     for node in nodes if with_rules else ():
         if node.op in with_rules or not affected.isdisjoint(node.args):
             affected.add(node)
     return affected
-
-
-def _has_rule(op: Op, kinds: tuple[str, ...], target: str) -> bool:
-    return any([target_attr(op, kind, target) is not None for kind in kinds])
 
 
 def _with_statements(procedure: Node, affected: set[Node], bounds: _Bounds, statements: _Statements) -> Node:
@@ -111,7 +104,14 @@ class _Statements:
         self._names: dict[Node, Node] = {}
 
     def rewritten(self, statement: Node) -> list[Node]:
-        """Return a statement without a body, and what is to stand before it."""
+        """Return a statement without a body, and what is to stand before it; `LegalizeError` names the statement."""
+        try:
+            return self._rewritten(statement)
+        except LegalizeError as failure:
+            where = f"{_described(statement)} in {symbol_name(self._procedure.attrs['name'])}"
+            raise LegalizeError(f"{failure} ({where})", statement, self._procedure) from failure
+
+    def _rewritten(self, statement: Node) -> list[Node]:
         legs = self._legs
         done = self._apply_rules(statement)
         if len(done) > 1 and _updates(done) and _count_impure(statement) > 1:
@@ -121,11 +121,7 @@ class _Statements:
         return done
 
     def _apply_rules(self, statement: Node) -> list[Node]:
-        try:
-            result = statement.replace(args=self._rewriter.rewrite_all(statement.args))
-        except LegalizeError as failure:
-            where = f"{_described(statement)} in {symbol_name(self._procedure.attrs['name'])}"
-            raise LegalizeError(f"{failure} ({where})") from failure
+        result = statement.replace(args=self._rewriter.rewrite_all(statement.args))
         bindings = self._bindings
         if bindings:
             self._start()
@@ -207,7 +203,7 @@ class _Bounds:
                 self._rewriter.rewrite(self._call)
         except LegalizeError as failure:
             where = f"loop {value_name(domain.attrs['name'])} in {symbol_name(procedure.attrs['name'])}"
-            raise LegalizeError(f"{failure} (bounds of {where})") from failure
+            raise LegalizeError(f"{failure} (bounds of {where})", loop, procedure) from failure
         return intern_node(loop.op, (self._rewriter.rewrite(domain), *body_of(loop)), loop.attrs, loop.type)
 
     def _repeat(self, operand: Node) -> Node:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from scaly_ir.graph import Node
 from scaly_ir.text.diagnostics import Diagnostic
@@ -30,6 +30,52 @@ class Place(NamedTuple):
     statement: Node
     node: Node
     part: Part = ""
+
+
+class PlaceOf(Protocol):
+    """Finds where in a root a node is, the first time it is there; None when it is not.
+
+    `within` names the function that it is to be in: equal statements of several functions are one node.
+    """
+
+    def __call__(self, root: Node, node: Node, within: str | None = None) -> Place | None:
+        """Return the place."""
+
+
+def first_place(
+    root: Node,
+    numbered: Iterable[Node],
+    node: Node,
+    within: str | None,
+    parts_of: Callable[[Node], Sequence[Node]] = lambda statement: (),
+) -> Place | None:
+    """Do as `PlaceOf` says for a dialect; `numbered` are the parts of `root` that have numbers, in program order.
+
+    The functions of a module are its operands, and each stands before what is in it. `parts_of` gives the operands of
+    a statement that stand in its own text.
+    """
+    heads = frozenset(root.args)
+    around = None
+    seen: set[Node] = set()
+    for number, found in enumerate(numbered):
+        if found in heads:
+            around = found.attrs.get("name")
+        if within in (None, around) and (found is node or _is_below(parts_of(found), node, seen)):
+            return Place(number, found, node)
+    return None
+
+
+def _is_below(roots: Sequence[Node], node: Node, seen: set[Node]) -> bool:
+    """Tell whether a node is one of some roots, or an operand below; what was seen is not looked at again."""
+    pending = list(roots)
+    while pending:
+        found = pending.pop()
+        if found is node:
+            return True
+        if found not in seen:
+            seen.add(found)
+            pending.extend(found.args)
+    return False
 
 
 @dataclass(slots=True)

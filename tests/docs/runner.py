@@ -14,17 +14,18 @@ from tests.docs.page import EditFile, Excerpt, PageError, Step, Type, WriteFile,
 from tests.docs.sessions import Python, Session, SessionError, Shell, make_environment
 
 
-def run_page(page: Path, folder: Path, name: str | None = None) -> None:
+def run_page(page: Path, folder: Path, name: str | None = None, *, start: str = "") -> None:
     """Run a page in `folder`, an empty one; `PageError` says where page and facts part.
 
-    `name` is what messages call the page. A page without steps is an error too, and so is one that is not there.
+    `name` is what messages call the page, `start` the line to begin at where that is not its first. A page without
+    steps is an error too, and so is one that is not there.
     """
     shown = name or page.name
     try:
         text = page.read_text(encoding="utf-8")
     except OSError as problem:
         raise PageError(shown, 1, f"the page cannot be read: {problem.strerror}") from None
-    steps = read_page(text, shown)
+    steps = read_page(_from(start, text, shown) if start else text, shown)
     if not steps:
         raise PageError(shown, 1, "the page has nothing to run")
     run = _Run(shown, folder)
@@ -33,6 +34,15 @@ def run_page(page: Path, folder: Path, name: str | None = None) -> None:
             run.do(step)
     finally:
         run.close()
+
+
+def _from(start: str, text: str, page: str) -> str:
+    """Return a page with what is before a line blank, so that the numbers of lines stay."""
+    lines = text.splitlines()
+    if start not in lines:
+        raise PageError(page, 1, f"there is no line '{start}' to begin at")
+    first = lines.index(start)
+    return "\n".join(["" for _ in lines[:first]] + lines[first:])
 
 
 class _Run:

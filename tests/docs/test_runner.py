@@ -175,6 +175,17 @@ def test_a_page_that_is_not_there(tmp_path: Path) -> None:
         run_page(tmp_path / "no.md", tmp_path, "docs/no.md")
 
 
+def test_a_page_from_a_line_on(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("```sh\npip install\n```\n## Then\n```sh\n$ echo one\ntwo\n```\n", encoding="utf-8")
+    with pytest.raises(PageError, match=r"^page\.md:2: a line before the first command"):
+        run_page(page, tmp_path)
+    with pytest.raises(PageError, match=r"^page\.md:6: this prints something else"):
+        run_page(page, tmp_path, start="## Then")
+    with pytest.raises(PageError, match=r"^page\.md:1: there is no line '## Than' to begin at"):
+        run_page(page, tmp_path, start="## Than")
+
+
 @pytest.mark.parametrize(
     ("expected", "actual", "same"),
     [

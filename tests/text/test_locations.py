@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import scaly_ir as sc
 from scaly_ir.dialect import parse_source, verify_parsed
 from scaly_ir.dialects.prog import build, ops, syntax
-from scaly_ir.dialects.prog.dialect import spans_of
+from scaly_ir.dialects.prog.dialect import DIALECT, spans_of
 from scaly_ir.graph import Node, preorder
 from scaly_ir.text.locations import Locations, Place
 from scaly_ir.text.source import Source
@@ -31,6 +31,22 @@ def statements(root: Node) -> Iterator[Node]:
         yield node
         if node.op in (ops.PROGRAM, ops.PROC, ops.FOR):
             pending.extend(reversed(build.body_of(node)))
+
+
+@given(programs() | fragments())
+def test_the_place_of_a_statement_is_the_first_one_in_the_procedure(root: Node) -> None:
+    numbered = list(statements(root))
+    within = None
+    for number, statement in enumerate(numbered):
+        first = numbered.index(statement)
+        assert DIALECT.place_of(root, statement) == Place(first, statement, statement)
+        if statement.op is ops.PROC:
+            within, head = statement.attrs["name"], number
+        if within is not None:
+            first = numbered.index(statement, head)
+            assert DIALECT.place_of(root, statement, within) == Place(first, statement, statement)
+            assert DIALECT.place_of(root, statement, f"not {within}") is None
+    assert DIALECT.place_of(root, build.var("elsewhere")) is None
 
 
 def _scalars(statement: Node) -> Iterator[Node]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from scaly_ir.dialect import dialect_of
 from scaly_ir.dialects.prog import ops
 from scaly_ir.dialects.prog.build import params_of
 from scaly_ir.graph import Node, preorder
@@ -21,7 +22,7 @@ from scaly_ir.tools.c.names import Names, exported, spelled
 from scaly_ir.tools.c.options import COptions
 from scaly_ir.tools.c.procedures import entry_procedure, raw_procedure
 from scaly_ir.tools.c.scalars import External, external_functions
-from scaly_ir.tools.c.usage import statements_in, workspace_sizes
+from scaly_ir.tools.c.usage import workspace_sizes
 from scaly_ir.tools.c.widths import PREFIX, width_macros
 from scaly_ir.types import FLOAT32, FLOAT64
 
@@ -129,13 +130,9 @@ def _entry_of(module: Node) -> Node:
 
 def _head(module: Node, proc: Node, part: Part) -> Place:
     """Return the place of a part of the head of a procedure."""
-    number = -1 if module.attrs.get("bare") else 0
-    for known in module.args:
-        number += 1
-        if known is proc:
-            break
-        number += sum([1 for _ in statements_in(known)])
-    return Place(number, proc, proc, part)
+    head = dialect_of(module).place_of(module, proc)
+    assert head is not None
+    return head._replace(part=part)
 
 
 def _check_exported(module: Node, entry: Node, interface: Interface, externals: Mapping[str, External]) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from scaly_ir.dialects.prog import ops
-from scaly_ir.dialects.prog.build import body_of, params_of
+from scaly_ir.dialects.prog.build import params_of, statements_in
 from scaly_ir.graph import Node
 
 
@@ -25,19 +25,6 @@ def element_count(buffer: Node) -> int:
 def buffer_name(argument: Node) -> str:
     """Return the name of the buffer that an argument of a call, or a view, is about."""
     return str(argument.attrs["buffer" if argument.op is ops.VIEW else "name"])
-
-
-def statements_in(proc: Node) -> Iterator[Node]:
-    """Yield every statement of a procedure in the order of its text."""
-    pending = [iter(body_of(proc))]
-    while pending:
-        for node in pending[-1]:
-            yield node
-            if node.op is ops.FOR:
-                pending.append(iter(body_of(node)))
-                break
-        else:
-            pending.pop()
 
 
 @dataclass(slots=True)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from scaly_ir.dialects.prog import ops
+from scaly_ir.dialects.prog.build import statements_in
 from scaly_ir.errors import CompileError, LoweringError
 from scaly_ir.graph import Node
 from scaly_ir.tools.c import COptions, render_source
@@ -19,7 +20,7 @@ from scaly_ir.tools.c.interface import Interface, is_free
 from scaly_ir.tools.c.names import spelled
 from scaly_ir.tools.c.procedures import STATUS
 from scaly_ir.tools.c.reserved import is_reserved
-from scaly_ir.tools.c.usage import element_count, statements_in, workspace_sizes
+from scaly_ir.tools.c.usage import element_count, workspace_sizes
 from scaly_ir.tools.jit.cache import cache_root, key_of, load_cached, temporary_root
 from scaly_ir.tools.jit.toolchain import Toolchain
 

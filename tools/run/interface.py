@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from scaly_ir.dialect import dialect_of
 from scaly_ir.dialects.expr import ops as expr_ops
-from scaly_ir.dialects.expr.functions import body_of, inputs_of, outputs_of
-from scaly_ir.dialects.prog import ops as prog_ops
+from scaly_ir.dialects.expr.functions import inputs_of, outputs_of
 from scaly_ir.dialects.prog.build import params_of
 from scaly_ir.errors import TranslateError
 from scaly_ir.graph import Node
@@ -17,7 +17,6 @@ from scaly_ir.text.diagnostics import Diagnostic, did_you_mean, error
 from scaly_ir.text.locations import Locations, Place
 from scaly_ir.text.source import Span
 from scaly_ir.text.spelling import spell_name
-from scaly_ir.tools.c.usage import statements_in
 from scaly_ir.tools.translate.part import part_of
 from scaly_ir.types import DType
 
@@ -83,17 +82,10 @@ class Runnable:
 
         None for what is not in the file, as what simplification made.
         """
-        number = -1 if self.module.attrs.get("bare") else 0
-        for function in self.module.args:
-            number += 1
-            if function is node:
-                return self.locations.span(Place(number, function, function, "name"))
-            statements = list(statements_in(function)) if not self.is_expr else body_of(function)
-            if node in statements and within in (None, function.attrs["name"]):
-                found = statements.index(node)
-                return self.locations.span(Place(number + 1 + found, node, node))
-            number += len(statements)
-        return None
+        place = None if node is None else dialect_of(self.module).place_of(self.module, node, within)
+        if place is None:
+            return None
+        return self.locations.span(place._replace(part="name") if node in self.module.args else place)
 
 
 def find_function(root: Node, locations: Locations, name: str) -> Runnable:
@@ -129,22 +121,18 @@ def _with_arrays(runnable: Runnable) -> Runnable:
     return runnable
 
 
-def _head(module: Node, function: Node) -> int:
-    """Return the number of the head of a function."""
-    number = -1 if module.attrs.get("bare") else 0
-    for known in module.args:
-        number += 1
-        if known is function:
-            return number
-        number += sum([1 for _ in statements_in(known)]) if known.op is prog_ops.PROC else len(body_of(known))
-    raise AssertionError
+def _head(module: Node, function: Node) -> Place:
+    """Return the place of the head of a function."""
+    place = dialect_of(module).place_of(module, function)
+    assert place is not None
+    return place
 
 
 def _function(module: Node, function: Node, locations: Locations) -> Runnable:
-    number = _head(module, function)
+    head = _head(module, function)
 
     def parameter(name: str, node: Node, part: Node, at: str | int) -> Parameter:
-        span = locations.span(Place(number, function, part, at))
+        span = locations.span(head._replace(node=part, part=at))
         return Parameter(name, node.type.dtype, node.type.shape, "tensor", span, node.type.pattern)
 
     inputs = [parameter(str(node.attrs["name"]), node, node, "") for node in inputs_of(function)]
@@ -154,14 +142,14 @@ def _function(module: Node, function: Node, locations: Locations) -> Runnable:
 
 
 def _procedure(module: Node, procedure: Node, locations: Locations) -> Runnable:
-    number = _head(module, procedure)
+    head = _head(module, procedure)
     params = [
         Parameter(
             node.attrs["name"],
             node.type,
             tuple(node.attrs["shape"]),
             "memref",
-            locations.span(Place(number, procedure, procedure, at)),
+            locations.span(head._replace(part=at)),
         )
         for at, node in enumerate(params_of(procedure))
     ]

@@ -8,7 +8,6 @@ from scaly_ir.graph import Node
 from scaly_ir.text.diagnostics import did_you_mean
 from scaly_ir.text.locations import Locations
 from scaly_ir.text.spelling import spell_name
-from scaly_ir.tools.c.usage import statements_in
 
 
 def part_of(root: Node, locations: Locations, name: str) -> tuple[Node, Locations]:
@@ -26,13 +25,13 @@ def part_of(root: Node, locations: Locations, name: str) -> tuple[Node, Location
     wanted = {name}
     for proc in reversed(root.args):  # callers come after their callees
         if proc.attrs["name"] in wanted:
-            wanted |= {node.attrs["callee"] for node in statements_in(proc) if node.op is ops.CALL}
+            wanted |= {node.attrs["callee"] for node in build.statements_in(proc) if node.op is ops.CALL}
     bare = bool(root.attrs.get("bare"))
     kept = [] if bare else [0]
     number = len(kept)
     part = []
     for proc in root.args:
-        count = 1 + sum([1 for _ in statements_in(proc)])
+        count = 1 + sum([1 for _ in build.statements_in(proc)])
         if proc.attrs["name"] in wanted:
             kept.extend(range(number, number + count))
             part.append(proc)

@@ -13,12 +13,12 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from scaly_ir.dialects.prog import ops
-from scaly_ir.dialects.prog.build import body_of, params_of
+from scaly_ir.dialects.prog.build import body_of, params_of, statements_in
 from scaly_ir.errors import TranslateError
 from scaly_ir.graph import Node
 from scaly_ir.numeric.table import scalar_name
 from scaly_ir.text.spelling import float_bits, spell_name
-from scaly_ir.tools.c.usage import buffer_name, element_count, statements_in, workspace_sizes
+from scaly_ir.tools.c.usage import buffer_name, element_count, workspace_sizes
 from scaly_ir.tools.translate.targets import Input
 from scaly_ir.types import DType
 

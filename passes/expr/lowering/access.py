@@ -53,13 +53,16 @@ def source_index(position: Node, shape: Sequence[int], strides: Sequence[int], o
     """Return where the entry at a flat position of an array of `shape` is in the source.
 
     The coordinate along an axis is ``position div s``, ``s`` being the entries behind that axis, then ``mod`` its
-    extent unless it is the first; units and zeros leave nothing behind.
+    extent unless it is the first; units and zeros leave nothing behind. An array without entries has no position, so
+    that any index does: 0, since there is no remainder of a division by an extent of 0.
     """
+    inner = math.prod(shape)
+    if not inner:
+        return build.index(0)
     axes = merged(shape, strides)
-    inner = math.prod([axis.extent for axis in axes])
     index = build.index(offset) if offset else None
     for number, axis in enumerate(axes):
-        inner = inner // axis.extent if axis.extent else 0
+        inner //= axis.extent
         if axis.stride == 0:
             continue
         coordinate = divided(position, inner)

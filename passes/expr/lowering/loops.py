@@ -5,13 +5,12 @@ Maps and loops with carries have modules of their own. Source: lowering specific
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Final
 
-from scaly_ir.attributes import Attrs
 from scaly_ir.dialects.expr import ops
 from scaly_ir.dialects.expr.call_typing import loop_parts
-from scaly_ir.dialects.expr.functions import inputs_of, outputs_of
+from scaly_ir.dialects.expr.functions import inputs_of, invocation, outputs_of
 from scaly_ir.graph import Node
 from scaly_ir.passes.expr.lowering import carries, maps, steps
 from scaly_ir.passes.expr.lowering.conditions import Ending
@@ -29,32 +28,37 @@ def is_plain(node: Node) -> bool:
 
 
 def grouped(nodes: Iterable[Node]) -> dict[Hashable, list[Node]]:
-    """Return the loop operations, those together that differ only in which result they are."""
+    """Return the loop operations, those together that are one loop."""
     groups: dict[Hashable, list[Node]] = {}
     for node in nodes:
         if node.op is ops.LOOP:
-            groups.setdefault(_key(node), []).append(node)
+            groups.setdefault(invocation(node), []).append(node)
     return groups
-
-
-def _key(node: Node) -> Hashable:
-    return (node.args, Attrs({name: value for name, value in node.attrs.items() if name != "output"}).key)
 
 
 def lower_loop(proc: Procedure, node: Node) -> None:
     """Emit the loop that an operation takes a result from, for all operations that take one."""
     proc.callee(node, in_place=node.attrs["in_place"])  # one that is not defined is an error at once
-    selected = {member.attrs["output"]: member for member in proc.loops[_key(node)]}
-    loop = Loop(node, loop_parts(node.args, node.attrs), selected)
+    members = proc.loops[invocation(node)]
+    loop = Loop(node, loop_parts(node.args, node.attrs), _selected(proc, members))
     _check_dense(proc, loop)
     if loop.length == 0:
         _lower_empty(proc, loop)
-    elif loop.attrs["cond"] is None and list(selected) == [loop.count_at]:
+    elif loop.attrs["cond"] is None and list(loop.selected) == [loop.count_at]:
         _lower_count(proc, loop)
     elif not loop.parts.carries and loop.parts.trip is None:
         maps.lower_map(proc, loop)
     else:
         carries.lower_scan(proc, loop)
+    for member in members:
+        proc.values[member] = proc.values[loop.selected[member.attrs["output"]]]
+
+
+def _selected(proc: Procedure, members: Sequence[Node]) -> dict[int, Node]:
+    """Return the operation for each result that is taken; of those that differ in their hint, one with a target."""
+    selected = {member.attrs["output"]: member for member in members}
+    selected.update({member.attrs["output"]: member for member in members if member in proc.targets})
+    return selected
 
 
 def _check_dense(proc: Procedure, loop: Loop) -> None:

@@ -13,7 +13,7 @@ from scaly_ir.dialects.prog import build
 from scaly_ir.graph import Node
 from scaly_ir.passes.expr.lowering.access import divided, plus
 from scaly_ir.passes.expr.lowering.procedure import Procedure
-from scaly_ir.types import INT64
+from scaly_ir.tables import Table
 
 if TYPE_CHECKING:
     import numpy
@@ -67,7 +67,7 @@ def indexed(proc: Procedure, positions: Any) -> Callable[[Node], Node]:
     by is a multiple of ``n div (s * count)``, the quotient of the level around, and is subtracted there.
     """
     levels, residual = factored(positions)
-    table = proc.table(residual.tolist(), INT64, [residual.size]) if residual.size > 1 else None
+    table = proc.table(Table.from_array(residual)) if residual.size > 1 else None
     constant = int(residual[0]) if residual.size else 0
     terms: list[tuple[int, int]] = []
     stride, inside = int(residual.size), 0

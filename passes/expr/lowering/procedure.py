@@ -14,6 +14,7 @@ from scaly_ir.dialects.expr import ops as expr_ops
 from scaly_ir.dialects.prog import build
 from scaly_ir.errors import LoweringError
 from scaly_ir.graph import Node
+from scaly_ir.tables import Table
 from scaly_ir.tensors import TensorType
 from scaly_ir.types import DType
 
@@ -51,8 +52,8 @@ class Procedure:
         self.shared: dict[Hashable, Sequence[Node]] = {}
         """The buffers of calls that several operations take results from."""
         self.loops: dict[Hashable, list[Node]] = {}
-        """The loop operations, those together that differ only in which result they are."""
-        self._tables: dict[Hashable, Node] = {}
+        """The loop operations, those together that are one loop, by `invocation`."""
+        self._tables: dict[Table, Node] = {}
         self._taken = {str(param.attrs["name"]) for param in params}
         self._count = 0
 
@@ -87,12 +88,11 @@ class Procedure:
         self.emit(declared)
         return declared
 
-    def table(self, values: Sequence[float], dtype: DType, shape: Sequence[int]) -> Node:
+    def table(self, table: Table) -> Node:
         """Declare a table and return it; equal tables are one."""
-        key = (dtype, tuple(shape), build.table("", values, dtype, shape).attrs.key)
-        known = self._tables.get(key)
+        known = self._tables.get(table)
         if known is None:
-            known = self._tables[key] = build.table(self.fresh("k"), values, dtype, shape)
+            known = self._tables[table] = build.table(self.fresh("k"), table.values, table.dtype, table.shape)
             self.emit(known)
         return known
 
@@ -101,8 +101,8 @@ class Procedure:
     def value(self, node: Node) -> Node:
         """Return the buffer that holds the entries of an operand."""
         if node not in self.values and node.op is expr_ops.CONST:
-            table = node.attrs["value"]
-            self.values[node] = self.table(list(table.values), table.dtype, storage_shape(node.type))
+            table: Table = node.attrs["value"]
+            self.values[node] = self.table(Table(table.dtype, storage_shape(node.type), table.data))
         return self.values[node]
 
     def result(self, node: Node) -> Node:

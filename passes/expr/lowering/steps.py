@@ -15,6 +15,7 @@ from scaly_ir.dialects.prog import build
 from scaly_ir.graph import Node
 from scaly_ir.passes.expr.lowering.access import scaled
 from scaly_ir.passes.expr.lowering.procedure import Procedure, storage_shape
+from scaly_ir.tables import Table
 from scaly_ir.types import INT64
 
 
@@ -102,7 +103,7 @@ def give_length(proc: Procedure, loop: Loop) -> None:
     """Give the number of steps, if it is selected, of a loop that nothing ends early."""
     node = loop.selected.get(loop.count_at)
     if node is not None:
-        proc.values[node] = proc.table([loop.length], INT64, (1,))
+        proc.values[node] = proc.table(Table.of([loop.length], INT64, (1,)))
 
 
 class StepNumber(NamedTuple):

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import scaly_ir as sc
+from scaly_ir.dialects.expr import build, ops
 
 
 @sc.function(sc.arg("z", 2), sc.arg("u", 1), outputs=sc.arg("znext"))
@@ -136,6 +137,25 @@ def test_numbers_are_converted_as_numpy_allows() -> None:
         double(np.zeros((3, 1)))
     with pytest.raises(TypeError, match=r"^double takes 1 argument \(x\), got 2$"):
         double(1.0, 2.0)
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "message"),
+    [
+        (np.full((3, 1), 1j), TypeError, "f: expected float64 for 'x', got complex128"),
+        (np.full((3, 1), None), TypeError, "f: expected float64 for 'x', got object"),
+        (np.array(["1", "2"]), TypeError, "f: expected float64 for 'x', got <U1"),
+        (np.ones(3, int), ValueError, "f: expected shape (2, 2) for 'x', got (3,)"),
+        (np.ones((2, 2), int), ValueError, "f: 'x' has entries outside of its sparsity pattern"),
+    ],
+)
+def test_of_several_mistakes_the_dtype_comes_first(value: Any, error: type[Exception], message: str) -> None:
+    diagonal = sc.TensorType((2, 2), pattern=sc.SparsityPattern.from_mask(np.eye(2)))
+    x = build.make(ops.INPUT, [], {"name": "x"}, diagonal)
+    f = sc.Function.from_exprs("f", [x], [x])
+    with pytest.raises(error) as caught:
+        f.numbers([value])
+    assert str(caught.value) == message
 
 
 def test_a_call_is_symbolic_or_numerical_not_both() -> None:
@@ -281,3 +301,39 @@ def test_functions_are_pickled_with_their_grouping() -> None:
     assert pickle.loads(pickle.dumps(product)) is product
     with pytest.raises(TypeError, match="is no tensor expression"):
         sc.evaluate([(product.outputs[0],)], {})
+
+
+def test_arguments_may_be_grouped_5000_deep() -> None:
+    depth = 5000
+
+    def wrapped(value: Any, group: Any = lambda value: (value,)) -> Any:
+        for _ in range(depth):
+            value = group(value)
+        return value
+
+    def body(x: Any) -> Any:
+        for _ in range(depth):
+            (x,) = x
+        return wrapped(2.0 * x)
+
+    tree = wrapped(sc.arg("x"), sc.group)
+    template = sc.function(tree, outputs=wrapped(sc.arg("y"), sc.group), name="f")(body)
+    made = template.instantiate(2)
+    assert made.input_trees == (wrapped(sc.arg("x", 2), sc.group),)
+    assert made.input_trees != (tree,)
+    assert made is template.instantiate(2)
+    result = made(wrapped([1.0, 2.0]))
+    for _ in range(depth):
+        (result,) = result
+    assert result.tolist() == [2.0, 4.0]
+    assert repr(tree).startswith("group(group(")
+    assert repr(tree).endswith("))")
+
+
+def test_trees_are_told_apart_by_their_groups() -> None:
+    x, y = sc.arg("x", 1), sc.arg("y", 1)
+    trees = [x, sc.group(x), sc.group(sc.group(x)), sc.group(x, y), sc.group(sc.group(x), y), sc.group(x, sc.group(y))]
+    trees += [sc.group(sc.group(x, y)), sc.group(sc.group(), x), sc.group(x, sc.group()), sc.group(), sc.group(y)]
+    assert len(set(trees)) == len(trees)
+    assert sc.group(sc.group(x), y) == sc.group(sc.group(sc.arg("x", 1)), sc.arg("y", 1))
+    assert hash(sc.group(sc.group(x), y)) == hash(sc.group(sc.group(sc.arg("x", 1)), sc.arg("y", 1)))

@@ -12,7 +12,7 @@ from scaly_ir.dialects.expr.substitution import with_outputs
 from scaly_ir.graph import Node
 from scaly_ir.pass_manager import build_pipeline, run_pipeline
 from scaly_ir.passes import PASSES
-from scaly_ir.passes.expr.functions import invocation, map_functions, map_operations
+from scaly_ir.passes.expr.functions import map_functions, map_operations
 
 X = sc.sym("x")
 ALL = ["simplify", "canonicalize", "cse", "simplify_cse", "dce", "inline", "unroll_loops", "print_stats"]
@@ -68,14 +68,6 @@ def test_each_operation_is_changed_once_on_changed_operands() -> None:
     made = map_operations(function("f", shared * shared).node, negate)
     assert len(seen) == 3
     assert outputs_of(made)[0] is -(-shared * -shared)
-
-
-def test_one_invocation_has_many_results() -> None:
-    pair = sc.Function.from_exprs("pair", [X], [X.sin(), X.cos()])
-    a, b = pair(X)
-    c, _ = pair(X + 1.0)
-    assert invocation(a) == invocation(b) == invocation(a.block())
-    assert invocation(a) != invocation(c)
 
 
 @pytest.mark.parametrize("name", ALL)

@@ -340,7 +340,9 @@ def test_a_rule_that_returns_its_call_leaves_it_to_the_next() -> None:
 def test_a_rule_without_end_is_reported_with_its_statement(statement: str, where: str) -> None:
     _op("f", lambda call: sc.Call(call.op, [call.args[0] + 1]))
     with pytest.raises(sc.LegalizeError) as caught:
-        legalize(_module(statement), target="c")
+        legalize(module := _module(statement), target="c")
+    procedure = module.args[0]
+    assert caught.value.blamed == (build.body_of(procedure)[-1], procedure)
     assert str(caught.value) == f"test.f: rule 'default.FLegalize' did not converge ({where})"
 
 

@@ -11,7 +11,9 @@ from typing import Literal
 import pytest
 
 import scaly_ir as sc
+from scaly_ir.dialects.expr.functions import make_module
 from scaly_ir.tools.c import COptions, render_header, render_source
+from tests.passes.expr.lowering.empty import functions as empty
 from tests.tools.c.compiling import (
     C_COMPILERS,
     CPP_COMPILERS,
@@ -37,6 +39,15 @@ def test_as_cpp(compiler: str, dialect: Literal["gnu", "c"], flags: tuple[str, .
     sources = {name: render_source(module, options) for name, module in modules.items()}
     files = write_sources(tmp_path, {"all": as_one_cpp_file(sources)}, ".cpp")
     compile_with(compiler, [*CHECK, *flags], files)
+
+
+@needs_cc
+@pytest.mark.parametrize("passes", ["lower", "lower,default"])
+def test_arrays_without_entries(passes: str, tmp_path: Path) -> None:
+    sources = {
+        name: render_source(sc.run_passes(make_module([function.node]), passes)) for name, function in empty().items()
+    }
+    compile_with(C_COMPILERS[0], CHECK, write_sources(tmp_path, sources))
 
 
 @needs_cc

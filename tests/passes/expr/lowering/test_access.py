@@ -69,6 +69,11 @@ def test_units_and_zeros_leave_nothing_behind() -> None:
     assert summed() is build.index(0)
 
 
+def test_without_entries_there_is_nothing_to_divide_by() -> None:
+    assert source_index(K, (2, 0), (1, 2), 7) is build.index(0)
+    assert source_index(K, (2, 0, 3), (3, 6, 1)) is build.index(0)
+
+
 @given(data=st.data(), shape=st.lists(st.integers(0, 4), max_size=4))
 def test_strided_maps(data: st.DataObject, shape: list[int]) -> None:
     strides = data.draw(st.lists(st.integers(-13, 13), min_size=len(shape), max_size=len(shape)))

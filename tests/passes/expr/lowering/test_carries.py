@@ -178,6 +178,24 @@ def test_results_of_one_loop_share_it_and_other_loops_do_not() -> None:
     assert text.count("prog.call @step") == 3
 
 
+@pytest.mark.parametrize("length", [0, 4])
+def test_hints_make_no_other_loop_and_their_results_are_one(length: int) -> None:
+    last, ys = [loop_of(step, [X, W], n_carry=1, length=length, output=number) for number in (0, 1)]
+    text = check(last, ys.block())
+    assert text.count("prog.call @step") == (length > 0)
+    text = check(last, last.block(), ys.sum(), ys.block().sum() * 2.0, ys.block())
+    assert text.count("prog.call @step") == (length > 0)
+
+
+def test_of_results_that_differ_in_their_hint_the_output_is_written_by_the_steps() -> None:
+    ys = loop_of(step, [X, W], n_carry=1, length=4, output=1)
+    for one, other in ((ys, ys.block()), (ys.block(), ys)):
+        f = sc.Function.from_exprs("f", [X, W], [one, other.sum()], None, ["ys", "total"])
+        check_function(f, {name: VALUES[name] for name in f.input_names})
+        assert "%ys[%it_t0]" in body_of(f)
+        assert "memref<4x" not in body_of(f)
+
+
 def test_what_nobody_selects_is_not_built() -> None:
     f = as_floats("f", [X, W], [loop_of(step, [X, W], n_carry=1, length=4, output=2)])
     assert "memref<4x" not in body_of(f)

@@ -100,6 +100,12 @@ def test_equal_constants_are_one_table() -> None:
     assert body((x - first) * first - second).count("dense<") == 2
 
 
+def test_equal_numbers_of_another_dtype_or_shape_are_another_table() -> None:
+    x, y, z = sym("x", 2), sym("y", 2, "int64"), sym("z", (2, 1))
+    floats = np.array([1.0, 2.0])
+    assert body(x + floats, y + np.array([1, 2]), z + floats.reshape(2, 1)).count("dense<") == 3
+
+
 def test_zeros_of_both_signs_are_two_tables() -> None:
     x = sym("x", 2)
     assert body(build.stack([x * [0.0, 1.0], x * [-0.0, 1.0]])).count("dense<") == 2
