@@ -57,6 +57,8 @@ class InputDriver(Generic[T]):
 
     def read(self, path: str) -> Source | None:
         """Read one input; None after an error."""
+        for watcher in self._watchers:
+            watcher.read(path)
         self._enter("read", "the reader")
         source = read_source(path, self._stdin, self._stdin_name)
         if isinstance(source, Diagnostic):
@@ -115,6 +117,12 @@ class InputDriver(Generic[T]):
         return None
 
     def _failed(self, message: str, code: str, failure: Exception) -> None:
-        self._reporter.refuse([error(message, self._place(failure), code)], 3 if code == "internal" else 1)
+        self._report_failure(error(message, self._place(failure), code), 3 if code == "internal" else 1)
         if self._traceback:
             self._reporter.show_traceback(failure)
+
+    def _report_failure(self, diagnostic: Diagnostic, code: int) -> None:
+        """Show the error that ends the work on an input, and tell who looks on."""
+        self._reporter.refuse([diagnostic], code)
+        for watcher in self._watchers:
+            watcher.reported(diagnostic)

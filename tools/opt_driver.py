@@ -6,6 +6,7 @@ Owns the stages and what to say when one of them fails; knows neither the comman
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TextIO
 
 from scaly_ir.dialect import dialect_of
@@ -40,12 +41,15 @@ class Driver(InputDriver[str]):
         verbose: bool = False,
         traceback: bool = False,
         watchers: Sequence[Watcher] = (),
+        advice: str = "",
     ) -> None:
         super().__init__(
             reporter, stdin, stdin_name=stdin_name, verbose=verbose, traceback=traceback, watchers=watchers
         )
         self._passes = passes
         self._verify_each = verify_each
+        self._advice = advice
+        """What to do about an internal error."""
 
     def work(self, source: Source, root: Node, locations: Locations) -> str | None:
         """Run the passes on a verified input and print it."""
@@ -78,15 +82,17 @@ class Driver(InputDriver[str]):
                 self._reporter.say(f"pass {number} of {count}: {step.name} {change}")
             if result is not root:
                 self._input = None
-            root = result
+            before, root = root, result
             if root is not verified and (self._verify_each or number == count):
                 self._enter("verify", f"the verifier after pass '{step.name}'")
                 for violation in dialect_of(root).spec.check(root):
-                    self._tell_failure(number, step, root)
-                    self._reporter.refuse([self._invalid(violation, f"pass '{step.name}' ({number} of {count})")])
+                    self._tell_failure(number, step, before, root)
+                    self._report_failure(self._invalid(violation, f"pass '{step.name}' ({number} of {count})"), 1)
                     return None
                 verified = root
                 self._enter("rest", "the tool")
+            for watcher in self._watchers:
+                watcher.after_verified(number, step, root)
         return root
 
     def _run(self, number: int, step: Pass, root: Node, name: str) -> Node:
@@ -96,14 +102,19 @@ class Driver(InputDriver[str]):
             try:
                 return run_pipeline(root, [step])
             except Exception:
-                self._tell_failure(number, step, root)
+                self._tell_failure(number, step, root, None)
                 raise
             finally:
                 self._reporter.report(remarks, origin=name)
 
-    def _tell_failure(self, number: int, step: Pass, root: Node) -> None:
+    def _tell_failure(self, number: int, step: Pass, before: Node, after: Node | None) -> None:
         for watcher in self._watchers:
-            watcher.pass_failed(number, step, root)
+            watcher.pass_failed(number, step, before, after)
+
+    def _report_failure(self, diagnostic: Diagnostic, code: int) -> None:
+        if code == 3 and self._advice:
+            diagnostic = replace(diagnostic, notes=(*diagnostic.notes, note(self._advice)))
+        super()._report_failure(diagnostic, code)
 
     def _invalid(self, violation: Violation, after: str) -> Diagnostic:
         """Return the error for what a pass left: with the operation as it is now, if it can be printed at all."""

@@ -68,6 +68,8 @@ class Reporter:
         self.code = 0
         self.colour = colour
         self.verbose = verbose
+        self.errors: list[str] = []
+        """The messages of the errors that were shown."""
         self._stream = stream
         self._quiet = quiet
         self._left = max_errors if max_errors > 0 else -1
@@ -105,6 +107,7 @@ class Reporter:
                 self._suppressed += 1
             else:
                 self._left -= 1
+                self.errors.append(diagnostic.message)
                 self._show(diagnostic, origin)
 
     def _show(self, diagnostic: Diagnostic, origin: str) -> None:

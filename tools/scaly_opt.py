@@ -6,11 +6,13 @@ global state but the streams it is given. Modules are imported where they are us
 
 from __future__ import annotations
 
+import re
+import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final, TextIO
 
 from scaly_ir.passes import PASSES
-from scaly_ir.tools.command_line import Given, Option, parse_arguments
+from scaly_ir.tools.command_line import Given, Option, UsageError, parse_arguments
 from scaly_ir.tools.entry import (
     GENERAL_HELP,
     GENERAL_OPTIONS,
@@ -50,6 +52,7 @@ Passes
   --NAME[=opt=val ...]           the same for one pass, as --fuse_elementwise
   --stop-after=NAME[:K]          run no pass after the first (K-th) NAME
   --dump-pipeline                print the pipeline with all its options
+  --run-reproducer               run the pipeline that a reproducer holds
   --list-passes                  print the passes there are
 
 Input and output
@@ -62,6 +65,7 @@ Input and output
 Checking
   --verify-each[=true|false]     verify after every pass (default true)
   --no-verify-each               verify the input and the final result only
+  --verify-roundtrip             print, read back and compare after every pass
   --verify-diagnostics           compare diagnostics with expected-... comments
 
 {GENERAL_HELP}Exit codes: 0 success, 1 the input was refused, 2 wrong usage, 3 internal error.
@@ -76,6 +80,7 @@ OPTIONS: Final = (
     Option(("verify-each",), "optional"),
     Option(("no-verify-each",)),
     Option(("stop-after",), "yes"),
+    Option(("run-reproducer",)),
     Option(("dump-pipeline", "dump-pass-pipeline")),
     Option(("list-passes",)),
     *looking.OPTIONS,
@@ -94,6 +99,7 @@ class _Settings(General):
         self.verify_each = True
         self.looking = looking.Looking()
         self.dump_pipeline = False
+        self.run_reproducer = False
         self.marker: str | None = None
         """The line between parts of a file, if these are processed on their own."""
         self.expectations = ""
@@ -124,6 +130,8 @@ class _Settings(General):
                 self.marker = option.text or "// -----"
             case "verify-diagnostics":
                 self.expectations = option.choice({"": "all", "all": "all", "only-expected": "only-expected"})
+            case "run-reproducer":
+                self.run_reproducer = True
             case "dump-pipeline":
                 self.dump_pipeline = True
             case "no-verify-each":
@@ -172,11 +180,14 @@ def _run(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> 
     if settings.print_and_exit:
         write_to("-", _information(settings.print_and_exit), stdout, reporter)
     else:
+        failure = _read_reproducer(settings) if settings.run_reproducer else ""
         if settings.dump_pipeline:
             from scaly_ir.pass_manager import spell_pipeline
 
             reporter.write(spell_pipeline(settings.passes) + "\n")
         _process(settings, reporter, stdin, stdout)
+        if settings.run_reproducer:
+            reporter.say(_outcome(failure, reporter))
     reporter.summarize()
     return reporter.code
 
@@ -186,6 +197,9 @@ def _process(settings: _Settings, reporter: Reporter, stdin: TextIO, stdout: Tex
     from scaly_ir.tools.opt_driver import Driver
 
     watchers = settings.looking.watchers(settings.passes, len(settings.files), reporter)
+    checks = ["--verify-each" if settings.verify_each else "--no-verify-each"]
+    reproducers = settings.looking.reproducer(settings.passes, checks, reporter)
+    watchers += reproducers
     driver = Driver(
         settings.passes,
         reporter,
@@ -195,12 +209,53 @@ def _process(settings: _Settings, reporter: Reporter, stdin: TextIO, stdout: Tex
         verbose=settings.verbose,
         traceback=settings.traceback,
         watchers=watchers,
+        advice="" if reproducers else "--reproducer=FILE saves what repeats this",
     )
     results = [text for path in settings.files for text in _results(path, driver, settings, reporter)]
     if settings.output == "-" or reporter.code == 0:
         write_to(settings.output, SEPARATOR.join(results), stdout, reporter)
     for watcher in watchers:
         watcher.close()
+
+
+def _read_reproducer(settings: _Settings) -> str:
+    """Take the pipeline and options of a reproducer, and return how its pass failed; `UsageError` for anything else."""
+    from scaly_ir.errors import PipelineError
+    from scaly_ir.pass_manager import build_pipeline
+    from scaly_ir.text.diagnostics import Diagnostic
+    from scaly_ir.tools.files import read_source
+    from scaly_ir.tools.opt.reproducer import read_header
+
+    if settings.passes:
+        raise UsageError("option '--run-reproducer' takes the passes from the file")
+    if len(settings.files) != 1 or settings.files == ["-"]:
+        raise UsageError("option '--run-reproducer' takes one file")
+    source = read_source(settings.files[0], sys.stdin)
+    if isinstance(source, Diagnostic):
+        raise UsageError(source.message)
+    header = read_header(source.text)
+    if header is None:
+        raise UsageError(f"'{settings.files[0]}' is no reproducer: it does not begin with '// scaly-reproducer: 1'")
+    try:
+        settings.passes = build_pipeline(header.pipeline, PASSES)
+    except PipelineError as failure:
+        raise UsageError(str(failure), header.pipeline, failure.start, failure.end) from failure
+    settings.verify_each = "--no-verify-each" not in header.options
+    return header.failed
+
+
+def _outcome(failure: str, reporter: Reporter) -> str:
+    """Return what became of the failure that a reproducer is about."""
+    if not reporter.code:
+        return f"nothing failed; it was: {failure}"
+    before = _without_number(failure)
+    again = any([_without_number(error) in before for error in reporter.errors])
+    return "it failed as it did before" if again else f"it failed in another way; it was: {failure}"
+
+
+def _without_number(message: str) -> str:
+    """Return a message in one line, without which of the passes it is about: a reproducer runs fewer of them."""
+    return re.sub(r" \(\d+ of \d+\)", "", " ".join(message.split()))
 
 
 def _results(path: str, driver: Driver, settings: _Settings, reporter: Reporter) -> Iterator[str]:

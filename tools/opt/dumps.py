@@ -51,10 +51,10 @@ class Dumps(Watcher):
         if when.after_all or step.name in when.after or (when.after_change and after is not before):
             self._dump(f"IR Dump After {step.name}", after)
 
-    def pass_failed(self, number: int, step: Pass, root: Node) -> None:
-        """Show what a pass failed on."""
+    def pass_failed(self, number: int, step: Pass, before: Node, after: Node | None) -> None:
+        """Show what a pass left, or what it was given when it left nothing."""
         if self._when.after_failure:
-            self._dump(f"IR Dump After {step.name} Failed", root)
+            self._dump(f"IR Dump After {step.name} Failed", before if after is None else after)
 
     def _dump(self, what: str, root: Node) -> None:
         text = self._text(root)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     from scaly_ir.tools.opt.ir_text import IrText
 
 OPTIONS: Final = (
+    Option(("verify-roundtrip", "mlir-verify-roundtrip")),
+    Option(("reproducer", "mlir-pass-pipeline-crash-reproducer"), "yes"),
+    Option(("reproducer-full",)),
     Option(("print-ir-diff",)),
     Option(("print-ir-before", "mlir-print-ir-before"), "yes"),
     Option(("print-ir-after", "mlir-print-ir-after"), "yes"),
@@ -40,6 +44,8 @@ Looking inside (on standard error)
   --print-ir-tree-dir=DIR        one file for each step
   --statistics[=json]            operations before and after, and counters
   --timing[=json]                where the time goes
+  --reproducer=FILE              when a pass fails, save what repeats that;
+  --reproducer-full              with the input and the whole pipeline
 """
 
 
@@ -62,6 +68,18 @@ class Looking:
             return []
         return list(self._watchers(passes, files, reporter))
 
+    def reproducer(self, passes: Sequence[Pass], options: Sequence[str], reporter: Reporter) -> list[Watcher]:
+        """Return what writes a reproducer when a pass fails, if one is wanted; `options` are to be in it."""
+        given = self._given.get("reproducer", ())
+        path = given[-1].text if given else os.environ.get("SCALY_IR_REPRODUCER_DIR", "")
+        if not path:
+            if "reproducer-full" in self._given:
+                raise UsageError("option '--reproducer-full' needs '--reproducer=FILE'")
+            return []
+        from scaly_ir.tools.opt.reproducer import Reproducer
+
+        return [Reproducer(path, passes, options, reporter, whole="reproducer-full" in self._given)]
+
     def _watchers(self, passes: Sequence[Pass], files: int, reporter: Reporter) -> Iterator[Watcher]:
         from scaly_ir.tools.opt.ir_text import IrText
 
@@ -75,6 +93,10 @@ class Looking:
             from scaly_ir.tools.opt.diff import Diffs
 
             yield Diffs(reporter.write, text, colour=reporter.colour, say=reporter.say if reporter.verbose else None)
+        if "verify-roundtrip" in self._given:
+            from scaly_ir.tools.opt.roundtrip import RoundTrip
+
+            yield RoundTrip(reporter)
         if "statistics" in self._given:
             from scaly_ir.tools.opt.statistics import Statistics
 

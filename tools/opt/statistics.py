@@ -46,7 +46,7 @@ class Statistics(Watcher):
         old = operations(before)
         self._rows.append(_Row(number, step.name, old, old if after is before else operations(after), counts))
 
-    def pass_failed(self, number: int, step: Pass, root: Node) -> None:
+    def pass_failed(self, number: int, step: Pass, before: Node, after: Node | None) -> None:
         """Collect no more."""
         self._collecting.close()
 

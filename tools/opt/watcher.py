@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from scaly_ir.graph import Node
     from scaly_ir.pass_manager import Pass
+    from scaly_ir.text.diagnostics import Diagnostic
 
 
 class Watcher:
@@ -14,6 +15,9 @@ class Watcher:
 
     def enter(self, phase: str) -> None:
         """Take note that the run goes on to ``read``, ``parse``, ``verify``, ``print`` or ``rest``."""
+
+    def read(self, name: str) -> None:
+        """Take note of the name of an input that is now read."""
 
     def begin(self, root: Node) -> None:
         """Take note of an input that was read and verified."""
@@ -24,8 +28,14 @@ class Watcher:
     def after_pass(self, number: int, step: Pass, before: Node, after: Node) -> None:
         """Take note of what a pass made; it has not been verified."""
 
-    def pass_failed(self, number: int, step: Pass, root: Node) -> None:
-        """Take note that a pass raised an error on `root`, or that what it made, `root`, is not valid."""
+    def after_verified(self, number: int, step: Pass, root: Node) -> None:
+        """Take note that what a pass made is valid, or was not looked at."""
+
+    def pass_failed(self, number: int, step: Pass, before: Node, after: Node | None) -> None:
+        """Take note that a pass raised an error, or that `after`, which it made of `before`, is not valid."""
+
+    def reported(self, diagnostic: Diagnostic) -> None:
+        """Take note that the work on an input ended with an error, which was shown."""
 
     def close(self) -> None:
         """Take note that the run is over, and show what there is to show at its end."""
