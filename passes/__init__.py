@@ -25,6 +25,7 @@ PASSES: Final[dict[str, str | type[Pass]]] = {
     "lower_intrinsics": "scaly_ir.passes.legalize:LowerIntrinsics",
     "pack_workspace": "scaly_ir.passes.prog.pack_workspace:PackWorkspace",
     "print_stats": "scaly_ir.passes.expr.print_stats:PrintStats",
+    "prune_procedures": "scaly_ir.passes.prog.prune_procedures:PruneProcedures",
     "simplify": "scaly_ir.passes.expr.simplification:Simplify",
     "simplify_cse": "scaly_ir.passes.expr.simplification:SimplifyCse",
     "unroll_loops": "scaly_ir.passes.expr.unroll_loops:UnrollLoops",
