@@ -18,6 +18,7 @@ PASSES: Final[dict[str, str | type[Pass]]] = {
     "default": "scaly_ir.passes.pipelines:Default",
     "delinearize_loops": "scaly_ir.passes.prog.delinearize_loops:DelinearizeLoops",
     "fuse_elementwise": "scaly_ir.passes.prog.fuse_elementwise:FuseElementwise",
+    "hoist_invariant": "scaly_ir.passes.prog.hoist_invariant:HoistInvariant",
     "hoist_reciprocals": "scaly_ir.passes.prog.hoist_reciprocals:HoistReciprocals",
     "inline": "scaly_ir.passes.expr.inline:Inline",
     "legalize": "scaly_ir.passes.legalize:Legalize",
