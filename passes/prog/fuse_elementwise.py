@@ -13,13 +13,13 @@ from typing import ClassVar, Final
 
 from scaly_ir.counters import count
 from scaly_ir.dialects.prog import ops
-from scaly_ir.dialects.prog.affine import loop_values
 from scaly_ir.dialects.prog.build import with_body
 from scaly_ir.dialects.prog.context import buffer_size
 from scaly_ir.graph import Node
 from scaly_ir.op import CallEffectKind
 from scaly_ir.pass_manager import Pass
 from scaly_ir.passes.prog.expansion import Expansion, Fill
+from scaly_ir.passes.prog.fills import covers, is_inline_shaped, is_temporary, is_use
 from scaly_ir.passes.prog.references import MANY, NEVER, Dependences, Effects, Read, effect, is_expensive, occurrences
 
 GROWTH_LIMIT: Final = 4096
@@ -91,7 +91,7 @@ class _Fusion:
     def __init__(self, dependences: Dependences) -> None:
         self.dependences = dependences
         self.body = dependences.body
-        self.temporaries = {d.attrs["name"]: d for d in self.body if d.op is ops.BUFFER and _is_temporary(d)}
+        self.temporaries = {d.attrs["name"]: d for d in self.body if d.op is ops.BUFFER and is_temporary(d)}
         self.fused: defaultdict[int, _Fused] = defaultdict(_Fused)
         self.fills: dict[str, Fill] = {}
 
@@ -113,7 +113,7 @@ class _Fusion:
 
     def _producer(self, position: int, statement: Node) -> _Producer | None:
         """Return a statement as a producer: the only writer of a whole temporary that one later statement reads."""
-        if not _is_inline_shaped(statement):
+        if not is_inline_shaped(statement):
             return None
         dependences = self.dependences
         domain, store = statement.args
@@ -123,7 +123,7 @@ class _Fusion:
         if declaration is None or name in dependences.tied or dependences.statements[position].opaque:
             return None
         elements = buffer_size(declaration)
-        if elements is None or loop_values(domain) != range(elements) or dependences.writers(name) != [position]:
+        if elements is None or not covers(domain, declaration) or dependences.writers(name) != [position]:
             return None
         readers = dependences.readers.get(name, [])
         if len(readers) != 1 or readers[0] <= position:
@@ -145,7 +145,7 @@ class _Fusion:
                 producer.size += count
                 producer.expensive |= is_expensive(node.op)
                 producer.deadline = min(producer.deadline, self._next_change(node, producer))
-                if _is_use(node, producer.variable):
+                if is_use(node, producer.variable):
                     producer.uses += count
             else:
                 producer.size += count * (other.size - other.uses)
@@ -159,7 +159,7 @@ class _Fusion:
         """Return the first statement behind a producer that changes what a node of its expression stands for."""
         if node.op is ops.VIEW:
             return self.dependences.next_write(node.attrs["buffer"], producer.position)
-        if node.op is ops.VAR and not _is_use(node, producer.variable):
+        if node.op is ops.VAR and not is_use(node, producer.variable):
             return self.dependences.next_assignment(node.attrs["name"], producer.position)
         if effect(node.op) > CallEffectKind.Pure:
             return self.dependences.next_opaque(producer.position)
@@ -225,21 +225,3 @@ class _Fusion:
                 continue
             body.append(expansion.statement(statement) if self.fused[position].producers else statement)
         return with_body(self.dependences.procedure, body)
-
-
-def _is_temporary(declaration: Node) -> bool:
-    """Tell whether a buffer is private and has storage of its own."""
-    attrs = declaration.attrs
-    return attrs["address_space"] == "private" and not {"alias_of", "workspace_offset", "values"} & attrs.keys()
-
-
-def _is_inline_shaped(statement: Node) -> bool:
-    """Tell whether a statement is a loop, no reduction, around one store at its variable."""
-    if statement.op is not ops.FOR or len(statement.args) != 2 or statement.args[1].op is not ops.STORE:
-        return False
-    domain, store = statement.args
-    return domain.attrs["kind"] != "reduce" and _is_use(store.args[0].args[0], domain.attrs["name"])
-
-
-def _is_use(node: Node, variable: str) -> bool:
-    return node.op is ops.VAR and bool(node.attrs["name"] == variable)

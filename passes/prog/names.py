@@ -28,3 +28,22 @@ def fresh_names(taken: set[str], prefix: str, first: int = 0) -> Iterator[str]:
 def c_spelling(name: object) -> str:
     """Return a name with what C cannot spell as underscores."""
     return _foreign.sub("_", str(name))
+
+
+class UniqueNames:
+    """Gives out names that differ from all taken ones, and from each other, as C spells them."""
+
+    def __init__(self, taken: set[str]) -> None:
+        self._taken = taken
+        self._next: dict[str, int] = {}
+        """The next number to try behind a name that was taken."""
+
+    def __call__(self, name: str) -> str:
+        """Return a name, or the name with `_2`, `_3`, ... behind it, and take it."""
+        chosen = name
+        while c_spelling(chosen) in self._taken:
+            number = self._next.get(name, 2)
+            self._next[name] = number + 1
+            chosen = f"{name}_{number}"
+        self._taken.add(c_spelling(chosen))
+        return chosen
