@@ -17,6 +17,8 @@ PASSES: Final[dict[str, str | type[Pass]]] = {
     "dce": "scaly_ir.passes.dce:Dce",
     "default": "scaly_ir.passes.pipelines:Default",
     "delinearize_loops": "scaly_ir.passes.prog.delinearize_loops:DelinearizeLoops",
+    "fold_arith": "scaly_ir.passes.prog.fold_arith:FoldArith",
+    "fold_arith_after_unroll": "scaly_ir.passes.prog.fold_arith:FoldArithAfterUnroll",
     "fold_tiles": "scaly_ir.passes.prog.fold_tiles:FoldTiles",
     "fuse_elementwise": "scaly_ir.passes.prog.fuse_elementwise:FuseElementwise",
     "hoist_reciprocals": "scaly_ir.passes.prog.hoist_reciprocals:HoistReciprocals",

@@ -21,6 +21,7 @@ from scaly_ir.op import CallEffectKind
 from scaly_ir.pass_manager import Pass
 from scaly_ir.passes.prog.expansion import Expansion, Fill
 from scaly_ir.passes.prog.references import MANY, NEVER, Dependences, Effects, Read, effect, is_expensive, occurrences
+from scaly_ir.passes.prog.shapes import is_inline_shaped, is_temporary, is_use
 
 GROWTH_LIMIT: Final = 4096
 """The most nodes by which the text of a statement may outgrow that of all that was fused into it.
@@ -91,7 +92,7 @@ class _Fusion:
     def __init__(self, dependences: Dependences) -> None:
         self.dependences = dependences
         self.body = dependences.body
-        self.temporaries = {d.attrs["name"]: d for d in self.body if d.op is ops.BUFFER and _is_temporary(d)}
+        self.temporaries = {d.attrs["name"]: d for d in self.body if d.op is ops.BUFFER and is_temporary(d)}
         self.fused: defaultdict[int, _Fused] = defaultdict(_Fused)
         self.fills: dict[str, Fill] = {}
 
@@ -113,7 +114,7 @@ class _Fusion:
 
     def _producer(self, position: int, statement: Node) -> _Producer | None:
         """Return a statement as a producer: the only writer of a whole temporary that one later statement reads."""
-        if not _is_inline_shaped(statement):
+        if not is_inline_shaped(statement) or statement.args[0].attrs["kind"] == "reduce":
             return None
         dependences = self.dependences
         domain, store = statement.args
@@ -145,7 +146,7 @@ class _Fusion:
                 producer.size += count
                 producer.expensive |= is_expensive(node.op)
                 producer.deadline = min(producer.deadline, self._next_change(node, producer))
-                if _is_use(node, producer.variable):
+                if is_use(node, producer.variable):
                     producer.uses += count
             else:
                 producer.size += count * (other.size - other.uses)
@@ -159,7 +160,7 @@ class _Fusion:
         """Return the first statement behind a producer that changes what a node of its expression stands for."""
         if node.op is ops.VIEW:
             return self.dependences.next_write(node.attrs["buffer"], producer.position)
-        if node.op is ops.VAR and not _is_use(node, producer.variable):
+        if node.op is ops.VAR and not is_use(node, producer.variable):
             return self.dependences.next_assignment(node.attrs["name"], producer.position)
         if effect(node.op) > CallEffectKind.Pure:
             return self.dependences.next_opaque(producer.position)
@@ -225,21 +226,3 @@ class _Fusion:
                 continue
             body.append(expansion.statement(statement) if self.fused[position].producers else statement)
         return with_body(self.dependences.procedure, body)
-
-
-def _is_temporary(declaration: Node) -> bool:
-    """Tell whether a buffer is private and has storage of its own."""
-    attrs = declaration.attrs
-    return attrs["address_space"] == "private" and not {"alias_of", "workspace_offset", "values"} & attrs.keys()
-
-
-def _is_inline_shaped(statement: Node) -> bool:
-    """Tell whether a statement is a loop, no reduction, around one store at its variable."""
-    if statement.op is not ops.FOR or len(statement.args) != 2 or statement.args[1].op is not ops.STORE:
-        return False
-    domain, store = statement.args
-    return domain.attrs["kind"] != "reduce" and _is_use(store.args[0].args[0], domain.attrs["name"])
-
-
-def _is_use(node: Node, variable: str) -> bool:
-    return node.op is ops.VAR and bool(node.attrs["name"] == variable)
