@@ -13,11 +13,15 @@ if TYPE_CHECKING:
 PASSES: Final[dict[str, str | type[Pass]]] = {
     "O0": "scaly_ir.passes.pipelines:Unoptimized",
     "canonicalize": "scaly_ir.passes.canonicalize:Canonicalize",
+    "coalesce_stores": "scaly_ir.passes.prog.coalesce_stores:CoalesceStores",
     "combine_scatter_sums": "scaly_ir.passes.prog.combine_scatter_sums:CombineScatterSums",
     "cse": "scaly_ir.passes.cse:Cse",
     "dce": "scaly_ir.passes.dce:Dce",
     "default": "scaly_ir.passes.pipelines:Default",
     "delinearize_loops": "scaly_ir.passes.prog.delinearize_loops:DelinearizeLoops",
+    "fold_arith": "scaly_ir.passes.prog.fold_arith:FoldArith",
+    "fold_arith_after_unroll": "scaly_ir.passes.prog.fold_arith:FoldArithAfterUnroll",
+    "fold_tiles": "scaly_ir.passes.prog.fold_tiles:FoldTiles",
     "fuse_elementwise": "scaly_ir.passes.prog.fuse_elementwise:FuseElementwise",
     "hoist_invariant": "scaly_ir.passes.prog.hoist_invariant:HoistInvariant",
     "hoist_reciprocals": "scaly_ir.passes.prog.hoist_reciprocals:HoistReciprocals",
@@ -31,5 +35,6 @@ PASSES: Final[dict[str, str | type[Pass]]] = {
     "simplify": "scaly_ir.passes.expr.simplification:Simplify",
     "simplify_cse": "scaly_ir.passes.expr.simplification:SimplifyCse",
     "unroll_loops": "scaly_ir.passes.expr.unroll_loops:UnrollLoops",
+    "unroll_unit_loops": "scaly_ir.passes.prog.unroll_unit_loops:UnrollUnitLoops",
 }
 """Where each pass, or pipeline, is: ``module:class`` by name. Plug-ins add classes (`scaly_ir.plugins`)."""

@@ -19,14 +19,15 @@ from scaly_ir.identities import IDENTITIES
 
 def canonicalize(root: Node) -> Node:
     """Return `root` with every scalar folded, indices and the bounds of loops too; `root` itself if nothing changes."""
-    result = graph_rewrite(root, AfterOperands(FOLD), ctx=_folder())
+    result = graph_rewrite(root, AfterOperands(FOLD), ctx=scalar_folder())
     if result is root or next(SPEC.check(result), None) is None:
         return result
     # In code that never runs, an index or a step that folds may be out of bounds, which is no fault until it shows.
-    return graph_rewrite(root, AroundOperands(_KEEP_PLACES, FOLD), ctx=_folder())
+    return graph_rewrite(root, AroundOperands(KEEP_PLACES, FOLD), ctx=scalar_folder())
 
 
-def _folder() -> Folder:
+def scalar_folder() -> Folder:
+    """Return what folds single scalars of `prog`."""
     return Folder(IDENTITIES, trees=True, constants_first=True)
 
 
@@ -34,4 +35,5 @@ def _keep() -> NoReturn:
     raise BottomUpGate
 
 
-_KEEP_PLACES: Final = PatternMatcher([(Pattern((ops.VIEW, ops.RANGE)), _keep)])
+KEEP_PLACES: Final = PatternMatcher([(Pattern((ops.VIEW, ops.RANGE)), _keep)])
+"""The rule, before operands, that leaves indices and the bounds of loops as they are."""

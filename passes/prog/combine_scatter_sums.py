@@ -20,9 +20,9 @@ from scaly_ir.dialects.prog.context import buffer_size
 from scaly_ir.graph import Node
 from scaly_ir.numeric.table import scalar_name
 from scaly_ir.pass_manager import Pass
-from scaly_ir.passes.prog.fills import covers, is_inline_shaped, is_temporary, is_use
 from scaly_ir.passes.prog.index_values import MOST_TRIPS, Array, index_values, loop_arrays, tables_of
 from scaly_ir.passes.prog.references import NEVER, Dependences, Effects
+from scaly_ir.passes.prog.shapes import covers, is_inline_shaped, is_temporary, is_use
 
 
 @dataclass(frozen=True)

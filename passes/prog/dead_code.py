@@ -75,7 +75,7 @@ class _Elimination:
     def __init__(self, procedure: Node, droppable: Callable[[Node], bool], sizes: Mapping[str, int | None]) -> None:
         self.procedure = procedure
         self.droppable = droppable
-        self.sized_loops = _loops_that_count(procedure, sizes) if "sz_w" in procedure.attrs else frozenset[Node]()
+        self.sized_loops = loops_that_count(procedure, sizes) if "sz_w" in procedure.attrs else frozenset[Node]()
         self.places: list[_Place] = []
         self.scalars: dict[str, list[_Scalar]] = {}
         """By name, in program order; no two of a name are in scope at once."""
@@ -219,7 +219,7 @@ def _never_runs(domain: Node) -> bool:
     return start.op is ops.CONST_INT and stop.op is ops.CONST_INT and bool(start.attrs["value"] >= stop.attrs["value"])
 
 
-def _loops_that_count(procedure: Node, sizes: Mapping[str, int | None]) -> frozenset[Node]:
+def loops_that_count(procedure: Node, sizes: Mapping[str, int | None]) -> frozenset[Node]:
     """Return the loops with calls that the workspace a procedure states depends on.
 
     The size counts callees whether or not their calls run, so such loops stay even without a trip.

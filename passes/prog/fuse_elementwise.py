@@ -19,8 +19,8 @@ from scaly_ir.graph import Node
 from scaly_ir.op import CallEffectKind
 from scaly_ir.pass_manager import Pass
 from scaly_ir.passes.prog.expansion import Expansion, Fill
-from scaly_ir.passes.prog.fills import covers, is_inline_shaped, is_temporary, is_use
 from scaly_ir.passes.prog.references import MANY, NEVER, Dependences, Effects, Read, effect, is_expensive, occurrences
+from scaly_ir.passes.prog.shapes import covers, is_inline_shaped, is_temporary, is_use
 
 GROWTH_LIMIT: Final = 4096
 """The most nodes by which the text of a statement may outgrow that of all that was fused into it.
@@ -113,7 +113,7 @@ class _Fusion:
 
     def _producer(self, position: int, statement: Node) -> _Producer | None:
         """Return a statement as a producer: the only writer of a whole temporary that one later statement reads."""
-        if not is_inline_shaped(statement):
+        if not is_inline_shaped(statement) or statement.args[0].attrs["kind"] == "reduce":
             return None
         dependences = self.dependences
         domain, store = statement.args

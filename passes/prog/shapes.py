@@ -1,4 +1,4 @@
-"""Loops that fill a buffer element by element, and temporaries. Source: lowering specification 2.2."""
+"""Statements and buffers of the shapes that several passes look for. Source: lowering specification 2.2."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ def is_temporary(declaration: Node) -> bool:
 
 
 def is_inline_shaped(statement: Node) -> bool:
-    """Tell whether a statement is a loop, no reduction, around one store at its variable."""
+    """Tell whether a statement is a loop around one store at its variable."""
     if statement.op is not ops.FOR or len(statement.args) != 2 or statement.args[1].op is not ops.STORE:
         return False
     domain, store = statement.args
-    return domain.attrs["kind"] != "reduce" and is_use(store.args[0].args[0], domain.attrs["name"])
+    return is_use(store.args[0].args[0], domain.attrs["name"])
 
 
 def covers(domain: Node, declaration: Node) -> bool:
@@ -29,5 +29,5 @@ def covers(domain: Node, declaration: Node) -> bool:
 
 
 def is_use(node: Node, variable: str) -> bool:
-    """Tell whether a node is the value of a variable."""
+    """Tell whether a scalar is a use of a variable."""
     return node.op is ops.VAR and bool(node.attrs["name"] == variable)
