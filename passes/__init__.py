@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 PASSES: Final[dict[str, str | type[Pass]]] = {
     "O0": "scaly_ir.passes.pipelines:Unoptimized",
     "canonicalize": "scaly_ir.passes.canonicalize:Canonicalize",
+    "coalesce_stores": "scaly_ir.passes.prog.coalesce_stores:CoalesceStores",
     "cse": "scaly_ir.passes.cse:Cse",
     "dce": "scaly_ir.passes.dce:Dce",
     "default": "scaly_ir.passes.pipelines:Default",
