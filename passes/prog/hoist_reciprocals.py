@@ -16,13 +16,11 @@ from scaly_ir.dialects.prog import build, ops
 from scaly_ir.dialects.prog.affine import trip_count
 from scaly_ir.dialects.prog.build import body_of, with_body
 from scaly_ir.graph import Node, intern_node, postorder, toposort
-from scaly_ir.op import CallEffectKind, Op
+from scaly_ir.numeric.table import scalar_name
+from scaly_ir.op import CallEffectKind
 from scaly_ir.pass_manager import Pass
 from scaly_ir.passes.prog.names import fresh_names, taken_names
 from scaly_ir.passes.prog.references import MANY, effect, roots
-
-_DIV: Final = Op.get("prog.div")
-_MUL: Final = Op.get("prog.mul")
 
 SIZE_LIMIT: Final = 1024
 """The most nodes in the text of a divisor: the definitions that are put into it could make it exponential."""
@@ -181,7 +179,7 @@ class _Hoisting:
             elif operands[0] is build.const(1, node.type):
                 made[node] = reciprocal
             else:
-                made[node] = intern_node(_MUL, (operands[0], reciprocal), node.attrs, node.type)
+                made[node] = build.apply("mul", operands[0], reciprocal)
         return made[statement]
 
     def _reciprocal(self, division: Node) -> Node | None:
@@ -239,4 +237,4 @@ class _Hoisting:
 
 
 def _is_division(node: Node) -> bool:
-    return node.op is _DIV and bool(node.type.is_float)
+    return scalar_name(node.op) == "div" and bool(node.type.is_float)

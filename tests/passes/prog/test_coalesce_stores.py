@@ -18,7 +18,6 @@ from scaly_ir.types import FLOAT64
 from tests.counting import calls_of
 from tests.passes.prog.golden_files import programs_of
 from tests.passes.prog.meaning import keeps_meaning
-from tests.passes.prog.programs import modules
 from tests.passes.prog.random_scalars import Choose
 
 coalesce = CoalesceStores().run
@@ -68,12 +67,6 @@ def test_programs_of_stores_mean_the_same(module: Node) -> None:
     assert coalesce(paired) is paired
     assert _count(paired, ops.STORE) + 2 * _count(paired, ops.STORE_PAIR) == _count(module, ops.STORE)
     event(f"pairs: {min(_count(paired, ops.STORE_PAIR), 3)}")
-
-
-@given(modules())
-def test_programs_mean_the_same(module: Node) -> None:
-    paired = keeps_meaning(module, coalesce)
-    assert coalesce(paired) is paired
 
 
 @pytest.mark.parametrize("path", programs_of("coalesce_stores"), ids=lambda path: path.stem)
