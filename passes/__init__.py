@@ -30,6 +30,7 @@ PASSES: Final[dict[str, str | type[Pass]]] = {
     "lower": "scaly_ir.passes.expr.lowering.driver:Lower",
     "lower_intrinsics": "scaly_ir.passes.legalize:LowerIntrinsics",
     "pack_workspace": "scaly_ir.passes.prog.pack_workspace:PackWorkspace",
+    "prepare_scalar": "scaly_ir.passes.prog.prepare_scalar:PrepareScalar",
     "print_stats": "scaly_ir.passes.expr.print_stats:PrintStats",
     "prune_procedures": "scaly_ir.passes.prog.prune_procedures:PruneProcedures",
     "simplify": "scaly_ir.passes.expr.simplification:Simplify",

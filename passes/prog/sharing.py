@@ -40,12 +40,13 @@ def share(values: Sequence[Node], names: Iterator[str]) -> Shared:
     if any([effect(node.op) > CallEffectKind.ReadState for node in order]):
         return Shared([], list(values))
     uses = _uses(order, values)
-    roots = set(values)
+    roots = {*values, *[index for value in values if value.op is ops.VIEW for index in value.args]}
     definitions: list[Node] = []
     made: dict[Node, Node] = {}
     depths: dict[Node, int] = {}
     for node in order:
-        rebuilt = intern_node(node.op, tuple([made[operand] for operand in node.args]), node.attrs, node.type)
+        args = tuple([made[operand] for operand in node.args])
+        rebuilt = node if args == node.args else intern_node(node.op, args, node.attrs, node.type)
         depth = max([depths[operand] for operand in node.args], default=0) + (node.op not in _UNNAMED)
         if node.op not in _UNNAMED and (uses[node] > 1 or (depth >= DEPTH_LIMIT and node not in roots)):
             name = next(names)
