@@ -33,6 +33,7 @@ PASSES: Final[dict[str, str | type[Pass]]] = {
     "prepare_scalar": "scaly_ir.passes.prog.prepare_scalar:PrepareScalar",
     "print_stats": "scaly_ir.passes.expr.print_stats:PrintStats",
     "prune_procedures": "scaly_ir.passes.prog.prune_procedures:PruneProcedures",
+    "scalarize": "scaly_ir.passes.prog.scalarize:Scalarize",
     "simplify": "scaly_ir.passes.expr.simplification:Simplify",
     "simplify_cse": "scaly_ir.passes.expr.simplification:SimplifyCse",
     "unroll_loops": "scaly_ir.passes.expr.unroll_loops:UnrollLoops",
