@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from scaly_ir.dialects.prog import ops
-from scaly_ir.dialects.prog.build import body_of, with_body
 from scaly_ir.graph import Node, intern_node
+from scaly_ir.passes.prog.nests import rewritten
 
 
 class Fill(NamedTuple):
@@ -34,20 +34,10 @@ class Expansion:
 
     def statement(self, root: Node) -> Node:
         """Return a statement, or nest of loops, with every load expanded; bounds of loops stay."""
-        bodies: list[list[Node]] = [[]]
-        pending: list[tuple[Node, bool]] = [(root, False)]
-        while pending:
-            node, ready = pending.pop()
-            if ready:
-                body = bodies.pop()
-                bodies[-1].append(with_body(node, body))
-            elif node.op is ops.FOR:
-                bodies.append([])
-                pending.append((node, True))
-                pending.extend([(statement, False) for statement in reversed(body_of(node))])
-            else:
-                bodies[-1].append(node.replace(args=[self._scalar(operand) for operand in node.args]))
-        return bodies[0][0]
+        return rewritten([root], self._expanded)[0]
+
+    def _expanded(self, statement: Node) -> list[Node]:
+        return [statement.replace(args=[self._scalar(operand) for operand in statement.args])]
 
     def _scalar(self, root: Node) -> Node:
         """Return a scalar or view expanded."""

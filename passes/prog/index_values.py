@@ -24,6 +24,9 @@ Array = np.ndarray[Any, Any]
 MOST_TRIPS: Final = 1 << 20
 """Loops that run more often than that together have no known values: they would not fit into memory."""
 
+MOST_LOOPS: Final = 32
+"""Arrays of NumPy cannot have more dimensions in all its versions."""
+
 
 def loop_arrays(domains: Iterable[Node]) -> dict[str, Array] | None:
     """Return the values of the variables of a nest, outermost first, or None when they are not known or too many.
@@ -33,7 +36,9 @@ def loop_arrays(domains: Iterable[Node]) -> dict[str, Array] | None:
     """
     nest = list(domains)
     counts = [trip_count(domain) for domain in nest]
-    if None in counts or math.prod([count or 0 for count in counts]) > MOST_TRIPS:
+    if len(nest) > MOST_LOOPS or any([count is None or count > MOST_TRIPS for count in counts]):
+        return None
+    if math.prod([count or 0 for count in counts]) > MOST_TRIPS:
         return None
     found = {}
     for depth, domain in enumerate(nest):

@@ -13,10 +13,8 @@ from typing import Final, NamedTuple
 from scaly_ir.dialects.prog import build, ops
 from scaly_ir.graph import Node, intern_node, postorder
 from scaly_ir.op import CallEffectKind
+from scaly_ir.passes.prog.budgets import EXPRESSION_DEPTH
 from scaly_ir.passes.prog.references import effect
-
-DEPTH_LIMIT: Final = 32
-"""So many operators deep is an expression at most; a constant, variable or name has depth 0."""
 
 _UNNAMED: Final = frozenset({ops.CONST_INT, ops.CONST_FLOAT, ops.VAR, ops.VIEW})
 """What never gets a name; a view is a place, and hands its uses on to its index."""
@@ -30,7 +28,7 @@ class Shared(NamedTuple):
 
 
 def share(values: Sequence[Node], names: Iterator[str]) -> Shared:
-    """Name what the scalars and views in `values` use more than once, and what reaches `DEPTH_LIMIT`.
+    """Name what the scalars and views in `values` use more than once, and what reaches `EXPRESSION_DEPTH`.
 
     Equal scalars are one node, so a value that is listed twice is used twice. The definitions are assignments with
     ``declare``, in the order in which the values need them; `names` gives their targets. Nothing is named when an
@@ -40,14 +38,15 @@ def share(values: Sequence[Node], names: Iterator[str]) -> Shared:
     if any([effect(node.op) > CallEffectKind.ReadState for node in order]):
         return Shared([], list(values))
     uses = _uses(order, values)
-    roots = set(values)
+    roots = {*values, *[index for value in values if value.op is ops.VIEW for index in value.args]}
     definitions: list[Node] = []
     made: dict[Node, Node] = {}
     depths: dict[Node, int] = {}
     for node in order:
-        rebuilt = intern_node(node.op, tuple([made[operand] for operand in node.args]), node.attrs, node.type)
+        args = tuple([made[operand] for operand in node.args])
+        rebuilt = node if args == node.args else intern_node(node.op, args, node.attrs, node.type)
         depth = max([depths[operand] for operand in node.args], default=0) + (node.op not in _UNNAMED)
-        if node.op not in _UNNAMED and (uses[node] > 1 or (depth >= DEPTH_LIMIT and node not in roots)):
+        if node.op not in _UNNAMED and (uses[node] > 1 or (depth >= EXPRESSION_DEPTH and node not in roots)):
             name = next(names)
             definitions.append(build.assign(name, rebuilt, declare=True))
             rebuilt, depth = build.var(name, node.type), 0

@@ -9,7 +9,7 @@ import pytest
 
 from scaly_ir.dialects.prog import build
 from scaly_ir.graph import Node
-from scaly_ir.passes.prog.index_values import MOST_TRIPS, index_values, loop_arrays, tables_of
+from scaly_ir.passes.prog.index_values import MOST_LOOPS, MOST_TRIPS, index_values, loop_arrays, tables_of
 from scaly_ir.types import FLOAT64, INT64
 
 ROW, COLUMN = build.var("i"), build.var("j")
@@ -57,6 +57,9 @@ def test_loops_without_known_values() -> None:
     assert loop_arrays([build.range_("i", 0, build.var("n"))]) is None
     assert loop_arrays([build.range_("i", 0, MOST_TRIPS + 1)]) is None
     assert loop_arrays([build.range_("i", 0, 2), build.range_("j", 0, MOST_TRIPS)]) is None
+    assert loop_arrays([build.range_("i", 0, MOST_TRIPS + 1), build.range_("j", 0, 0)]) is None
+    assert loop_arrays([build.range_(f"i{number}", 0, 1) for number in range(MOST_LOOPS + 1)]) is None
+    assert loop_arrays([build.range_(f"i{number}", 0, 1) for number in range(MOST_LOOPS)]) is not None
     empty = loop_arrays([build.range_("i", 0, MOST_TRIPS), build.range_("j", 0, 0)])
     assert empty is not None
     assert empty["j"].shape == (1, 0)

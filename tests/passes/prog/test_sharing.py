@@ -10,8 +10,9 @@ from scaly_ir.attributes import NO_ATTRS
 from scaly_ir.dialects.prog import build
 from scaly_ir.graph import Node, intern_node, postorder
 from scaly_ir.op import Op, registry_scope
+from scaly_ir.passes.prog.budgets import EXPRESSION_DEPTH
 from scaly_ir.passes.prog.names import fresh_names
-from scaly_ir.passes.prog.sharing import DEPTH_LIMIT, share
+from scaly_ir.passes.prog.sharing import share
 from scaly_ir.types import FLOAT64
 
 ROW = build.var("i")
@@ -72,12 +73,12 @@ def test_constants_and_variables_have_no_other_name() -> None:
 @pytest.mark.parametrize("more", [0, 1])
 def test_depth_ends_at_the_limit(more: int) -> None:
     value = X
-    for number in range(DEPTH_LIMIT + more - _depth(X) + 1):  # a view is no level
+    for number in range(EXPRESSION_DEPTH + more - _depth(X) + 1):  # a view is no level
         value = build.apply("add", value, build.const(number, FLOAT64))
     found = share([value], _names())
     assert len(found.definitions) == more
     every = [*[definition.args[0] for definition in found.definitions], *found.values]
-    assert max([_depth(each) for each in every]) <= DEPTH_LIMIT + 1
+    assert max([_depth(each) for each in every]) <= EXPRESSION_DEPTH + 1
     assert (found.values == [value]) == (not more)
 
 
@@ -86,8 +87,8 @@ def test_long_chains_are_cut_in_pieces() -> None:
     for number in range(3000):
         value = build.apply("add", value, build.const(number, FLOAT64))
     found = share([value], _names())
-    assert len(found.definitions) == 3001 // DEPTH_LIMIT
-    assert max([_depth(definition.args[0]) for definition in found.definitions]) <= DEPTH_LIMIT + 1
+    assert len(found.definitions) == 3001 // EXPRESSION_DEPTH
+    assert max([_depth(definition.args[0]) for definition in found.definitions]) <= EXPRESSION_DEPTH + 1
 
 
 def test_what_changes_state_stays_as_often_as_it_is_written() -> None:
