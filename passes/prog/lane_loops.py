@@ -71,6 +71,26 @@ def _mentions(root: Node, variable: str) -> bool:
     return any([node.op is ops.VAR and node.attrs["name"] == variable for node in postorder(root)])
 
 
+def index_form(index: Node, scalars: Mapping[str, Affine | None]) -> Affine | None:
+    """Return the affine form of an index, with integer scalars expanded, or None.
+
+    `scalars` gives the forms of the scalars that are to be expanded.
+    """
+    found = affine(index)
+    if found is None or scalars.keys().isdisjoint(found.coefficients):
+        return found
+    constant = found.constant
+    coefficients: dict[str, int] = {}
+    for name, factor in found.coefficients.items():
+        inner = scalars.get(name, Affine(0, {name: 1}))
+        if inner is None:
+            return None
+        constant += factor * inner.constant
+        for variable, count in inner.coefficients.items():
+            coefficients[variable] = coefficients.get(variable, 0) + factor * count
+    return Affine(constant, {name: factor for name, factor in coefficients.items() if factor})
+
+
 # --- what statements compute ------------------------------------------------------------------------------------------
 
 
@@ -168,7 +188,7 @@ class _Body:
             return False  # an integer with two values has no one form
         self.scalars.add(target)
         if is_index:
-            self.forms[target] = self._form(statement.args[0])
+            self.forms[target] = index_form(statement.args[0], self.forms)
         return True
 
     def _access(self, view: Node, loops: Mapping[str, range], *, written: bool, offset: int = 0) -> None:
@@ -176,27 +196,11 @@ class _Body:
         root = self.roots.get(name, name)
         if name != root:
             self.aliased.add(root)
-        form = self._form(view.args[0])
+        form = index_form(view.args[0], self.forms)
         if form is not None and offset:
             form = form._replace(constant=form.constant + offset)
         inside = {name: loops[name] for name in (form.coefficients if form else ()) if name in loops}
         self.accesses.append(_Access(root, form, inside, written))
-
-    def _form(self, index: Node) -> Affine | None:
-        """Return the affine form of an index, with the scalars of the body expanded."""
-        found = affine(index)
-        if found is None or self.forms.keys().isdisjoint(found.coefficients):
-            return found
-        constant = found.constant
-        coefficients: dict[str, int] = {}
-        for name, factor in found.coefficients.items():
-            inner = self.forms.get(name, Affine(0, {name: 1}))
-            if inner is None:
-                return None
-            constant += factor * inner.constant
-            for variable, count in inner.coefficients.items():
-                coefficients[variable] = coefficients.get(variable, 0) + factor * count
-        return Affine(constant, {name: factor for name, factor in coefficients.items() if factor})
 
     def is_independent(self, variable: str, values: range) -> bool:
         """Tell whether no trip of the loop around this body touches what another one writes."""
@@ -211,7 +215,7 @@ class _Body:
 
 
 def _with_loops(body: Sequence[Node]) -> Iterator[tuple[Node, Mapping[str, range] | None]]:
-    """Yield the statements of a body, each with the loops around it inside the body; None for one that is no lane's.
+    """Yield the statements of a body, each with the loops around it; None for a loop that may make no trip.
 
     The loops are those of the moment.
     """
@@ -224,7 +228,7 @@ def _with_loops(body: Sequence[Node]) -> Iterator[tuple[Node, Mapping[str, range
                 continue
             domain = statement.args[0]
             values = loop_values(domain)
-            if not values or domain.attrs["kind"] == "vector":
+            if not values:
                 yield statement, None
                 return
             loops[domain.attrs["name"]] = values

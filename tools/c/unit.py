@@ -62,9 +62,11 @@ def render_source(module: Node, options: COptions | None = None, *, locations: L
         _KEEP_ROUNDING if any([_rounds_to_float(node) for node in nodes]) else "",
         _DOUBLE2 if pairs else "",
         width_macros(unit.widths.values(), module.attrs.get("lanes")),
+        unit.vectors.definitions(),
         *[text for name, text in HELPERS.items() if name in unit.helpers],
         OPEN_C,
         "".join([_prototype(name, externals[name]) for name in sorted(externals)]),
+        "".join(unit.vectors.functions.values()),
         *raws,
         last,
         CLOSE_C,
@@ -167,3 +169,4 @@ def _name_everything(unit: Unit, interface: Interface, externals: Iterable[str],
             macro += "_2"
         macros.add(macro)
         unit.widths[name] = macro
+        unit.vectors.name(macro, unit.names)

@@ -11,11 +11,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import scaly_ir as sc
 from scaly_ir.dialects.prog import build, ops
 from scaly_ir.graph import Node, preorder
 from scaly_ir.op import CallEffectKind, Op, registry_scope
+from scaly_ir.passes.prog.lane_loops import _Window
 from scaly_ir.passes.prog.widen_ranges import WidenRanges
 from scaly_ir.passes.prog.widen_ranges.schedule import scheduled
 from scaly_ir.passes.prog.widen_ranges.widths import live_peak, width_symbol
@@ -27,6 +29,7 @@ from tests.passes.prog.meaning import keeps_meaning
 from tests.passes.prog.programs import inputs_of
 
 LANES = ("auto", 2, 4, 8)
+_STRIDES = st.integers(-7, 7).filter(bool)
 
 
 def _check(module: Node, lanes: str | int = "auto", integer: int = 0) -> Node:
@@ -203,6 +206,7 @@ def test_stores_in_inner_loops(index: str, inner: str, fits: bool) -> None:
         ("prog.store prog.select(prog.lt(prog.load %x[%i], 3), 1, 2), %y[%i] : float64", True),
         ("prog.store prog.select(prog.load %b1[%i], 1, 2), %y[%i] : float64", False),
         ("prog.store prog.load %f1[%i], %f1[%i] : float32", False),
+        ("prog.store prog.lt(prog.load %x[%i], 1), %b1[%i] : bool", False),
         ("prog.store prog.cast(prog.load %f1[%i], float64), %y[%i] : float64", False),
         ("prog.store prog.load %x[prog.cast(prog.load %f1[%i], int64)], %y[%i] : float64", False),
         ("prog.store prog.load %x[prog.load %i1[%i]], %y[%i] : float64", True),
@@ -218,6 +222,11 @@ def test_stores_in_inner_loops(index: str, inner: str, fits: bool) -> None:
         ("%v = prog.assign prog.add(%i, 1) : int64 {declare=True} prog.store 1, %y[%v] : float64", True),
         ("%v = prog.assign %i : int64 {declare=True} %v = prog.assign 2 : int64 prog.store 1, %y[%v] : float64", False),
         ("%v = prog.assign 7 : int64 {declare=True} prog.store 1, %y[%v] : float64", False),
+        (  # in its second trip, the inner loop writes %y[0] for all
+            "%v = prog.assign %i : int64 {declare=True} prog.for %j = 0 to 2 step 1 {kind=serial} { "
+            "prog.store 1, %y[%v] : float64 %v = prog.assign 0 : int64 }",
+            False,
+        ),
         ("%v = prog.assign prog.mod(%i, 3) : int64 {declare=True} prog.store 1, %y[%v] : float64", False),
         ("%v = prog.assign prog.mod(%i, 3) : int64 {declare=True} prog.store prog.load %x[%v], %y[%i] : float64", True),
         ("prog.store_pair 1, 2, %y[prog.mul(2, %i)] : float64", True),
@@ -279,6 +288,25 @@ def test_lane_loops_stay_as_they_are() -> None:
     body = f"""prog.for %s = 0 to 8 step %SCALY_WIDTH_1_2_4_8 {{kind=serial}} {{
       prog.for %l = 0 to prog.minimum(%SCALY_WIDTH_1_2_4_8, prog.sub(8, %s)) step 1 {{kind=vector}} {{ {inner} }} }}"""
     assert not _is_widened(body)
+
+
+@given(
+    *[st.integers(-9, 9)] * 2,
+    *[st.integers(0, 5)] * 2,
+    *[st.sampled_from([0, 1, 2, 3, 6])] * 2,
+    _STRIDES,
+    st.integers(1, 9),
+)
+def test_windows_meet(a: int, b: int, m: int, n: int, step: int, other: int, stride: int, trips: int) -> None:
+    x = _Window(a, a + m * step, step if m else 0)
+    y = _Window(b, b + n * other, other if n else 0)
+    touched = [{window.low + at * window.step for at in range(count + 1)} for window, count in ((x, m), (y, n))]
+    pairs = [(at - to) * stride for at in range(trips) for to in range(trips) if at != to]
+    expected = any([shift + u == v for shift in pairs for u in touched[0] for v in touched[1]])
+    found = x.meets(y, stride, trips)
+    assert found or not expected
+    if x.step == y.step or not (x.step and y.step):
+        assert found == expected
 
 
 @pytest.mark.parametrize(("count", "fits"), [(128, True), (129, False)])
