@@ -172,6 +172,9 @@ STANDARD: Final[dict[str, OpAttribute]] = {
         "C text on vectors of doubles, where it differs from lane by lane: a template, or a function of `vectors.py`",
         stored=_spelling,
     ),
+    "TCVectorMath": _text(
+        "the function of a vector math library for doubles that computes it (`tools/c/vector_math.py`)"
+    ),
     "TCWraps": _flag("integer results wrap: C text goes through the unsigned type unless bounds exclude overflow"),
 }
 """By key, without a target."""

@@ -11,8 +11,9 @@ from string import Template
 from typing import Final, NamedTuple
 
 from scaly_ir.graph import Node
-from scaly_ir.tools.c import spelling
+from scaly_ir.tools.c import spelling, vector_math
 from scaly_ir.tools.c.names import Names, spelled
+from scaly_ir.tools.c.vector_math import FUNCTIONS
 from scaly_ir.tools.c.widths import LANE_COUNTS, PREFIX
 from scaly_ir.types import BOOL
 
@@ -142,6 +143,10 @@ class Vectors:
     types: dict[str, VectorType] = field(default_factory=dict)
     used: set[str] = field(default_factory=set)
     functions: dict[str, str] = field(default_factory=dict)
+    math: bool = False
+    """Whether functions of the vector math library are called."""
+    math_functions: set[str] = field(default_factory=set)
+    """Those that are."""
 
     def name(self, width: str, names: Names) -> None:
         """Choose the identifiers of the types of a width."""
@@ -169,10 +174,13 @@ class Vectors:
         params = ", ".join([f"{kind.of(operand)} x{at}" for at, operand in enumerate(call.args)])
         lanes = [f"(x{at}[lane] != 0)" if dtype is BOOL else f"x{at}[lane]" for at, dtype in enumerate(operands)]
         value = "".join([part if isinstance(part, str) else lanes[part] for part in found.plain])
-        text = _definition(name, kind.of(call), params, kind.fill(_lane_loop(value, is_mask=call.type is BOOL)))
-        while self.functions.setdefault(name, text) != text:  # two operators that C spells alike
-            name += "_"
-            text = _definition(name, kind.of(call), params, kind.fill(_lane_loop(value, is_mask=call.type is BOOL)))
+        body = kind.fill(_lane_loop(value, is_mask=call.type is BOOL))
+        function = call.op.get_attr("TCVectorMath") if self.math else None
+        if function in FUNCTIONS and FUNCTIONS[function].arity == len(operands) and BOOL not in [call.type, *operands]:
+            self.math_functions.add(function)
+            body = vector_math.body(function, kind.width, body)
+        while self.functions.setdefault(name, (text := _definition(name, kind.of(call), params, body))) != text:
+            name += "_"  # another operator has the same name in C
         return name
 
     def definitions(self) -> str:
