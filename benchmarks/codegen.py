@@ -3,10 +3,12 @@
     python benchmarks/codegen.py                   installs CasADi into a folder of its own (--cache), once
     python benchmarks/codegen.py --no-casadi       without it
     python benchmarks/codegen.py --case=chain --case=dot --json
+    python benchmarks/codegen.py --lanes=auto --vector-math      also with lanes, and glibc's functions on vectors
 
 Both C files are compiled by one compiler with the same flags (``-O3 -march=native -fno-math-errno``) and called in a
 loop of C, so that a call costs next to nothing. Each number is the least of several runs, in microseconds; results are
-compared with NumPy's first. This measures; it holds no limit and never fails because something is slow.
+compared with NumPy's first. With ``--lanes`` there is one more column, for the C with lanes. This measures; it holds
+no limit and never fails because something is slow.
 """
 
 from __future__ import annotations
@@ -116,7 +118,8 @@ class Library:
     def __init__(self, source: Path, name: str, harness: ctypes.CDLL) -> None:
         target = source.with_suffix(".so")
         compiler = os.environ.get("CC", "cc")
-        subprocess.run([compiler, *FLAGS, str(source), "-o", str(target), "-lm"], check=True)
+        libraries = [*(["-lmvec"] if "_ZGV" in source.read_text(encoding="utf-8") else []), "-lm"]
+        subprocess.run([compiler, *FLAGS, str(source), "-o", str(target), *libraries], check=True)
         library = ctypes.CDLL(str(target))
         self._function = getattr(library, name)
         self._repeat = harness.repeat
@@ -171,8 +174,13 @@ def _workspace(source: str, name: str) -> int:
     return int(line.split()[2])
 
 
-def measure(case: Case, folder: Path, harness: ctypes.CDLL, casadi: Path | None) -> dict[str, float]:
-    """Return the seconds of one call for each of the three, after comparing what they compute."""
+def measure(
+    case: Case, folder: Path, harness: ctypes.CDLL, casadi: Path | None, lanes: dict[str, Any] | None
+) -> dict[str, float]:
+    """Return the seconds of one call for each of them, after comparing what they compute.
+
+    `lanes` are the options of the C with lanes, if that is wanted.
+    """
     function = case.make()
     random = np.random.default_rng(0)
     inputs = [random.uniform(0.1, 1.0, shape) for shape in function.input_shapes]
@@ -181,7 +189,11 @@ def measure(case: Case, folder: Path, harness: ctypes.CDLL, casadi: Path | None)
     text = sc.render_c_source(function)
     source = folder / f"own_{case.name}.c"
     source.write_text(text, encoding="utf-8")
-    for who, path in (("own", source), ("casadi", None if casadi is None else casadi / f"{case.name}.c")):
+    sources = {"own": source, "casadi": None if casadi is None else casadi / f"{case.name}.c"}
+    if lanes is not None:
+        sources["lanes"] = wide = folder / f"lanes_{case.name}.c"
+        wide.write_text(sc.render_c_source(function, **lanes), encoding="utf-8")
+    for who, path in sources.items():
         if path is not None:
             output = np.zeros(expected.shape or (1,))
             library = Library(path, case.name, harness)
@@ -197,9 +209,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--case", action="append", choices=[case.name for case in CASES], help="only this function")
     parser.add_argument("--no-casadi", action="store_true", help="leave CasADi out")
+    parser.add_argument("--lanes", choices=["auto", "2", "4", "8"], help="also the C with lanes")
+    parser.add_argument("--vector-math", action="store_true", help="lanes call glibc's vector math library")
     parser.add_argument("--json", action="store_true", help="print seconds as JSON")
     parser.add_argument("--cache", type=Path, default=Path(tempfile.gettempdir()) / "scaly-ir-peers", help="for CasADi")
     options = parser.parse_args()
+    if options.vector_math and not options.lanes:
+        parser.error("--vector-math needs --lanes")
+    lanes = {"lanes": options.lanes, "vector_math": options.vector_math} if options.lanes else None
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         harness_source = folder / "harness.c"
@@ -215,13 +232,15 @@ def main() -> None:
             script = Path(__file__).with_name("casadi_functions.py").resolve()
             subprocess.run([python, script], cwd=casadi, check=True, stdout=subprocess.DEVNULL)
         wanted = [case for case in CASES if not options.case or case.name in options.case]
-        results = {case.name: measure(case, folder, harness, casadi) for case in wanted}
+        results = {case.name: measure(case, folder, harness, casadi, lanes) for case in wanted}
     if options.json:
         json.dump(results, sys.stdout, indent=2)
         return
-    print(f"{'microseconds':<14}{'own':>12}{'CasADi':>12}{'NumPy':>12}{'CasADi/own':>12}{'NumPy/own':>12}")
+    names = {"own": "own", "casadi": "CasADi", "numpy": "NumPy", **({"lanes": "lanes"} if lanes else {})}
+    ratios = "".join([f"{f'{name}/own':>12}" for name in list(names.values())[1:]])
+    print(f"{'microseconds':<14}{''.join([f'{name:>12}' for name in names.values()])}{ratios}")
     for case, found in results.items():
-        cells = [found.get(who) for who in ("own", "casadi", "numpy")]
+        cells = [found.get(who) for who in names]
         times = "".join([f"{1e6 * cell:>12.2f}" if cell is not None else f"{'-':>12}" for cell in cells])
         ratios = "".join([f"{cell / found['own']:>12.2f}" if cell is not None else f"{'-':>12}" for cell in cells[1:]])
         print(f"{case:<14}{times}{ratios}")

@@ -38,5 +38,6 @@ PASSES: Final[dict[str, str | type[Pass]]] = {
     "simplify_cse": "scaly_ir.passes.expr.simplification:SimplifyCse",
     "unroll_loops": "scaly_ir.passes.expr.unroll_loops:UnrollLoops",
     "unroll_unit_loops": "scaly_ir.passes.prog.unroll_unit_loops:UnrollUnitLoops",
+    "widen_ranges": "scaly_ir.passes.prog.widen_ranges:WidenRanges",
 }
 """Where each pass, or pipeline, is: ``module:class`` by name. Plug-ins add classes (`scaly_ir.plugins`)."""

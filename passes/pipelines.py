@@ -16,6 +16,9 @@ from scaly_ir.passes import PASSES
 PROGRAM_PASSES: Final = ("fuse_elementwise", "pack_workspace")
 """What `default` runs after `lower`: the rows of the specification's table whose passes exist, in its order."""
 
+_PREPARATION: Final = "prepare_scalar"
+"""What comes last, but before lanes where there are some: it would take their indices apart."""
+
 
 @dataclass(frozen=True)
 class Unoptimized(Pipeline):
@@ -45,14 +48,16 @@ class Default(Pipeline):
 
     def steps(self) -> Sequence[Pass]:
         """Return `lower` and the passes on programs."""
-        for option, wanted, needed in (
-            ("reciprocal", self.reciprocal, "hoist_reciprocals"),
-            ("lanes", self.lanes != 1, "widen_ranges"),
-        ):
-            if wanted:
-                value = str(getattr(self, option)).lower()
-                raise OptionError(option, f"'{option}={value}' needs the pass '{needed}', which does not exist yet")
-        return _passes(["lower", *PROGRAM_PASSES])
+        if self.reciprocal:
+            message = "'reciprocal=true' needs the pass 'hoist_reciprocals', which does not exist yet"
+            raise OptionError("reciprocal", message)
+        if self.lanes == 1:
+            return _passes(["lower", *PROGRAM_PASSES])
+        names = [name for name in PROGRAM_PASSES if name != _PREPARATION]
+        packing = names.index("pack_workspace")
+        prepared = [_PREPARATION] if _PREPARATION in PASSES else []
+        widening = load_pass(PASSES, "widen_ranges")(lanes=self.lanes)  # type: ignore[call-arg]
+        return [*_passes(["lower", *names[:packing], *prepared]), widening, *_passes(names[packing:])]
 
 
 def _passes(names: Iterable[str]) -> list[Pass]:

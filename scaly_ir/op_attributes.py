@@ -166,6 +166,15 @@ STANDARD: Final[dict[str, OpAttribute]] = {
     "FRunPass": _rule("f(root, **options) -> Node", "on a module operator: what the pass of the prefix does"),
     "TScalarTyping": _text("the type rule of a shared scalar operator (`scalar_typing.py`)"),
     "TOperandKinds": _names("the kinds of types that a shared scalar operator accepts"),
+    "TCVectorSpelling": OpAttribute(
+        "C text",
+        lambda value: isinstance(value, str),
+        "C text on vectors of doubles, where it differs from lane by lane: a template, or a function of `vectors.py`",
+        stored=_spelling,
+    ),
+    "TCVectorMath": _text(
+        "the function of a vector math library for doubles that computes it (`tools/c/vector_math.py`)"
+    ),
     "TCWraps": _flag("integer results wrap: C text goes through the unsigned type unless bounds exclude overflow"),
 }
 """By key, without a target."""

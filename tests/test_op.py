@@ -304,6 +304,8 @@ RIGHT: dict[str, Any] = {
     "TModule": True,
     "TScalarTyping": "arith",
     "TOperandKinds": frozenset({"int"}),
+    "TCVectorSpelling": "({0} + {1})",
+    "TCVectorMath": "sin",
     "TCWraps": True,
 }
 
@@ -348,6 +350,7 @@ def test_a_standard_attribute_that_is_not_set_counts_as_its_default(square: Op, 
         ("TDialects", {"prog"}),
         ("TDialects", frozenset({1})),
         ("TCSpelling", {"float64": 1}),
+        ("TCVectorSpelling", {"float64": "f"}),
         ("c.FLegalize", "f"),
         ("c-gnu.FLowerIntrinsic", 1),
         ("prog.FLowerOp", 1),

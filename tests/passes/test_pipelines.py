@@ -25,6 +25,20 @@ def test_pipelines_stand_for_their_steps() -> None:
     assert build_pipeline("default{reciprocal=false lanes=1}", PASSES) == build_pipeline("default", PASSES)
 
 
+def test_lanes_come_before_storage_is_packed() -> None:
+    names = steps("default{lanes=4}")
+    at = names.index("widen_ranges")
+    assert names[at + 1] == "pack_workspace"
+    assert [name for name in names if name not in ("widen_ranges", "prepare_scalar")] == [
+        "lower",
+        *[name for name in PROGRAM_PASSES if name != "prepare_scalar"],
+    ]
+    assert names.index("prepare_scalar") == at - 1 if "prepare_scalar" in PASSES else "prepare_scalar" not in names
+    for lanes in ("auto", "2", "8"):
+        (step,) = [step for step in build_pipeline(f"default{{lanes={lanes}}}", PASSES) if step.name == "widen_ranges"]
+        assert str(vars(step)["lanes"]) == lanes
+
+
 def test_the_passes_of_default_take_programs() -> None:
     for step in build_pipeline("default", PASSES)[1:]:
         assert step.dialects is None or "prog" in step.dialects
@@ -49,8 +63,6 @@ def test_every_step_is_watched() -> None:
 @pytest.mark.parametrize(
     ("text", "message", "blamed"),
     [
-        ("default{lanes=4}", "'lanes=4' needs the pass 'widen_ranges', which does not exist yet", "4"),
-        ("default{lanes=auto}", "'lanes=auto' needs the pass 'widen_ranges', which does not exist yet", "auto"),
         (
             "dce,default{ reciprocal }",
             "'reciprocal=true' needs the pass 'hoist_reciprocals', which does not exist yet",

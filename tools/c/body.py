@@ -6,7 +6,7 @@ stack of its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -20,6 +20,7 @@ from scaly_ir.tools.c.options import COptions
 from scaly_ir.tools.c.ranges import Ranges
 from scaly_ir.tools.c.scalars import Scalars
 from scaly_ir.tools.c.usage import Sizes, Usage, buffer_name, element_count
+from scaly_ir.tools.c.vector_types import Vectors
 
 INDENT: Final = "  "
 
@@ -38,60 +39,83 @@ class Unit:
     locations: Locations | None = None
     helpers: set[str] = field(default_factory=set)
     """The helpers that are called."""
+    vectors: Vectors = field(default_factory=Vectors)
+    """The vector types of lanes, and the functions on these."""
     number: int = -1
     """The number of the statement at hand, in program order."""
 
+    def begin(self) -> tuple[str, str]:
+        """Go on to the next statement; return the comment behind it and the line before it that tell its place."""
+        self.number += 1
+        if self.locations is None:
+            return "", ""
+        span = self.locations.statement(self.number)
+        line, name = span.position()[0], span.source.name
+        mark = f" /* {_in_comment(name)}:{line} */" if self.options.annotate else ""
+        return mark, f"#line {line} {_c_string(name)}\n" if self.options.line_directives else ""
+
 
 class Body:
-    """The text of the body of one procedure; `places` gives the C text of each parameter."""
+    """The text of statements of one procedure; `places` gives the C text of each parameter.
 
-    def __init__(self, unit: Unit, proc: Node, usage: Usage, names: Names, places: Mapping[str, str]) -> None:
+    `ranges` are those of what is around the statements, if there is something.
+    """
+
+    def __init__(
+        self,
+        unit: Unit,
+        proc: Node,
+        usage: Usage,
+        names: Names,
+        places: Mapping[str, str],
+        ranges: Ranges | None = None,
+    ) -> None:
         self.uses_w = False
         """Whether the text mentions the workspace."""
+        self.functions: list[str] = []
+        """The functions that the statements call, and nothing else does."""
         self.declarations: list[str] = []
         self.statements: list[str] = []
         self._unit = unit
+        self._proc = proc
         self._usage = usage
         self._names = names
-        self._places = {**{name: names.of[name] for name in usage.declarations}, **places}
-        self._ranges = Ranges(usage)
+        self._places = {**{name: names.of.get(name, "") for name in usage.declarations}, **places}
+        self._ranges = Ranges(usage) if ranges is None else ranges
         variables = {**names.of, **unit.widths}
         self._scalars = Scalars(unit.options.dialect, self._places, variables, self._ranges, unit.helpers)
         self._own = unit.sizes[proc.attrs["name"]].own
         self._pair: tuple[str, str, str] | None = None
         self._mark = ""
-        self._write(proc)
 
-    def _write(self, proc: Node) -> None:
-        pending: list[tuple[Iterator[Node], str]] = [(iter(body_of(proc)), INDENT)]
+    def write(self, statements: Iterable[Node], margin: str = INDENT) -> None:
+        """Add the text of statements."""
+        pending: list[tuple[Iterator[Node], str]] = [(iter(statements), margin)]
         while pending:
-            statements, indent = pending[-1]
-            for node in statements:
+            listed, indent = pending[-1]
+            for node in listed:
                 self._begin(node)
-                if node.op is ops.FOR:
+                if node.op is ops.FOR and not self._lanes(node, indent):
                     self._add(indent, f"{self._loop(node)} {{", self._mark)
                     pending.append((iter(body_of(node)), indent + INDENT))
                     break
-                self._statement(node, indent)
+                if node.op is not ops.FOR:
+                    self._statement(node, indent)
             else:
                 pending.pop()
                 if pending:
                     self.statements.append(f"{pending[-1][1]}}}\n")
 
+    def _lanes(self, loop: Node, indent: str) -> bool:
+        """Add a loop over groups of lanes; return False for any other loop, and where lanes have no function."""
+        return False
+
     def _begin(self, node: Node) -> None:
         """Go on to the next statement."""
-        unit = self._unit
-        unit.number += 1
-        self._scalars.begin(unit.number, node)
-        if unit.locations is None:
-            return
-        span = unit.locations.statement(unit.number)
-        line, name = span.position()[0], span.source.name
-        if unit.options.annotate:
-            self._mark = f" /* {_in_comment(name)}:{line} */"
-        if unit.options.line_directives:
-            lines = self.declarations if node.op is ops.BUFFER else self.statements
-            lines.append(f"#line {line} {_c_string(name)}\n")
+        self._mark, directive = self._unit.begin()
+        self._scalars.begin(self._unit.number, node)
+        if directive:
+            (self.declarations if node.op is ops.BUFFER else self.statements).append(directive)
 
     def _add(self, indent: str, text: str, mark: str = "") -> None:
         self.statements.append(f"{indent}{text}{mark}\n")
@@ -114,11 +138,9 @@ class Body:
 
     def _loop(self, node: Node) -> str:
         domain = node.args[0]
-        start, stop, step = [self._scalars.text(bound) for bound in domain.args]
+        bounds = [self._scalars.text(bound) for bound in domain.args]
         self._ranges.enter_loop(domain)
-        name = self._names.of[domain.attrs["name"]]
-        advance = f"++{name}" if step == "1" else f"{name} += {step}"
-        return f"for (long long {name} = {start}; {name} < {stop}; {advance})"
+        return loop_head(self._names.of[domain.attrs["name"]], *bounds)
 
     def _assign(self, node: Node, indent: str) -> None:
         target, (value,) = node.attrs["target"], node.args
@@ -168,8 +190,7 @@ class Body:
         place = self._places[buffer_name(argument)]
         if argument.op is ops.BUFFER:
             return place
-        index = self._scalars.text(argument.args[0])
-        return place if index == "0" else f"({place} + {index})"
+        return address(place, self._scalars.text(argument.args[0]))
 
     # --- declarations -------------------------------------------------------------------------------------------------
 
@@ -197,6 +218,17 @@ class Body:
         used = name in self._usage.read or (not owns and name in self._usage.stored)
         if not used:
             self.declarations.append(f"{INDENT}(void){text};\n")
+
+
+def loop_head(variable: str, start: str, stop: str, step: str = "1") -> str:
+    """Return the head of a loop."""
+    advance = f"++{variable}" if step == "1" else f"{variable} += {step}"
+    return f"for (long long {variable} = {start}; {variable} < {stop}; {advance})"
+
+
+def address(place: str, index: str) -> str:
+    """Return a pointer to an element."""
+    return place if index == "0" else f"({place} + {index})"
 
 
 def _in_comment(text: str) -> str:

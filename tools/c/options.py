@@ -14,6 +14,10 @@ class COptions:
     """``gnu`` writes pairs of doubles as vectors; ``c`` is plain C99."""
     typed_buffers: bool = False
     """Whether the header has a function that takes buffers of the struct types."""
+    vector_math: bool = False
+    """Whether functions of the C library are those of glibc's vector math library on vectors of lanes, with errors of
+    up to 4 ulp; dialect ``gnu`` alone has such vectors.
+    """
     include: str = ""
     """The header that the source includes; empty to have its text in the source."""
     annotate: bool = False

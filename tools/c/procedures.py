@@ -1,12 +1,16 @@
-"""Whole procedures as C functions: the raw ones, and the entry with its checks (lowering specification 5.2 and 5.3)."""
+"""Whole procedures as C functions: the raw ones, and the entry with its checks (lowering specification 5.2 and 5.3).
+
+The functions of their lanes stand before them.
+"""
 
 from __future__ import annotations
 
 from typing import Final
 
-from scaly_ir.dialects.prog.build import params_of
+from scaly_ir.dialects.prog.build import body_of, params_of
 from scaly_ir.graph import Node
-from scaly_ir.tools.c.body import INDENT, Body, Unit
+from scaly_ir.tools.c.body import INDENT, Unit
+from scaly_ir.tools.c.lanes import ProcedureBody
 from scaly_ir.tools.c.names import Names
 from scaly_ir.tools.c.usage import input_count, usage_of
 
@@ -34,13 +38,14 @@ def raw_procedure(unit: Unit, proc: Node) -> str:
         places[name] = names.of[name]
         params.append(f"{'const ' if position < inputs else ''}{param.type.c_type}* {places[name]}")
     unit.number += 1
-    body = Body(unit, proc, usage, names, places)
+    body = ProcedureBody(unit, proc, usage, names, places)
+    body.write(body_of(proc))
     unused = [place for name, place in places.items() if name not in usage.read and name not in usage.stored]
     if not body.uses_w:
         unused.append("w")
     head = f"static inline void {unit.names.of[proc.attrs['name']]}({', '.join([*params, 'double* w'])}) {{\n"
     casts = [f"{INDENT}(void){name};\n" for name in unused]
-    return "".join([head, *casts, *body.declarations, *body.statements, "}\n"])
+    return "".join([*body.functions, head, *casts, *body.declarations, *body.statements, "}\n"])
 
 
 def entry_procedure(unit: Unit, proc: Node, name: str) -> str:
@@ -55,8 +60,9 @@ def entry_procedure(unit: Unit, proc: Node, name: str) -> str:
         for position, param in enumerate(params)
     }
     unit.number += 1
-    body = Body(unit, proc, usage, names, places)
-    lines = [f"int {name}({ENTRY_PARAMS}) {{\n", "  (void)iw;\n", "  (void)mem;\n"]
+    body = ProcedureBody(unit, proc, usage, names, places)
+    body.write(body_of(proc))
+    lines = [*body.functions, f"int {name}({ENTRY_PARAMS}) {{\n", "  (void)iw;\n", "  (void)mem;\n"]
     lines += _check("!arg || !res", "SCALY_ERR_NULL_ABI")
     lines += _check("!w", "SCALY_ERR_NULL_WORK") if unit.sizes[proc.attrs["name"]].whole else ["  (void)w;\n"]
     for place in places.values():

@@ -14,7 +14,7 @@ from scaly_ir.graph import Node
 from scaly_ir.numeric.bounds import bounds
 from scaly_ir.numeric.interval import Interval, covering
 from scaly_ir.tools.c.usage import Usage, buffer_name
-from scaly_ir.tools.c.widths import WIDTHS
+from scaly_ir.tools.c.widths import LANE_COUNTS, WIDTHS
 
 
 class Ranges(Mapping[Any, Interval]):
@@ -60,6 +60,15 @@ class Ranges(Mapping[Any, Interval]):
         cache: dict[Node, Interval] = {}
         low, high = bounds(start, self, cache).low, bounds(stop, self, cache).high - 1
         self._variables[domain.attrs["name"]] = Interval(low, high)
+
+    def enter_lanes(self, start: str, lane: str, trips: int) -> None:
+        """Learn the values of the variables of a group of lanes."""
+        self.enter(start, range(trips))
+        self.enter(lane, range(LANE_COUNTS[-1]))
+
+    def enter(self, variable: str, values: range) -> None:
+        """Learn the values of an integer."""
+        self._variables[variable] = Interval(values[0], values[-1])
 
     def assign(self, target: str, value: Node) -> None:
         """Learn the value of a scalar."""

@@ -103,7 +103,7 @@ class Scalars:
         return None
 
     def _template(self, node: Node) -> Template:
-        spelling = self._spelling(node)
+        spelling = self.spelling(node)
         if spelling.function in HELPERS:
             self._used.add(spelling.function)
         if not spelling.inline or node.type.kind != "int":
@@ -116,7 +116,8 @@ class Scalars:
             return call_of(helper, 2)
         return widened(spelling.plain, node.type) if self._leaves_int(node) else spelling.plain
 
-    def _spelling(self, node: Node) -> Spelling:
+    def spelling(self, node: Node) -> Spelling:
+        """Return how the operator of a scalar is written; `CTranslateError` when nothing says so."""
         key = (node.op, node.type, len(node.args))
         spelling = self._spellings.get(key)
         if spelling is None:
@@ -179,7 +180,7 @@ class Scalars:
             return bool(node.attrs["name"].startswith(ops.RESERVED_PREFIX))
         if op is ops.LOAD or scalar_name(op) is None or node.type is not INT64:
             return False
-        if not self._spelling(node).inline or may_wrap(node, self._ranges, self._bounds):
+        if not self.spelling(node).inline or may_wrap(node, self._ranges, self._bounds):
             return False
         return tuple([operand for operand in node.args if operand.type is INT64])
 

@@ -57,11 +57,17 @@ def spelling_of(op: Op, dtype: DType, arity: int) -> Spelling | None:
                 f"the C function of operator '{op.name}' is called '{text}', a name with another meaning"
             )
         return Spelling(call_of(text, arity), None, text, inline=False)
+    plain = template_of(op, text, arity)
+    wrapping = unsigned(plain, dtype) if dtype.is_int and op.get_attr("TCWraps", False) else None
+    return Spelling(plain, wrapping, "", inline=scalar_name(op) != "cast")
+
+
+def template_of(op: Op, text: str, arity: int) -> Template:
+    """Return the C text of an operator as a template."""
     plain: Template = tuple([int(part) if at % 2 else part for at, part in enumerate(_parts(text)) if part])
     if any([isinstance(part, int) and part >= arity for part in plain]):
         raise SpellingError(f"the C text of operator '{op.name}' names an operand that there is not: {text}")
-    wrapping = unsigned(plain, dtype) if dtype.is_int and op.get_attr("TCWraps", False) else None
-    return Spelling(plain, wrapping, "", inline=scalar_name(op) != "cast")
+    return plain
 
 
 def call_of(function: str, arity: int) -> Template:

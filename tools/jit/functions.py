@@ -69,15 +69,23 @@ def compile(fn: Function, *, lanes: int | str = 1, reciprocal: bool = False) -> 
     return CompiledFunction(fn, compile_unit(unit, find_toolchain()))
 
 
-def render_c_source(fn: Function, *, lanes: int | str = 1, dialect: CDialect = "gnu", reciprocal: bool = False) -> str:
+def render_c_source(
+    fn: Function,
+    *,
+    lanes: int | str = 1,
+    dialect: CDialect = "gnu",
+    reciprocal: bool = False,
+    vector_math: bool = False,
+) -> str:
     """Return a function as C source that compiles alone; `dialect` is ``gnu``, or ``c`` for plain C99.
 
+    With `vector_math`, lanes call glibc's vector math library, whose errors are up to 4 ulp (dialect ``gnu``).
     `ValueError` for another dialect; otherwise raises as `compile` does, without a compiler.
     """
     if dialect not in get_args(CDialect):
         raise ValueError(f"dialect is 'gnu' or 'c', got {dialect!r}")
     module = lowered(_checked(fn).node, lanes=lanes, reciprocal=reciprocal)
-    return render_source(module, COptions(dialect=dialect))
+    return render_source(module, COptions(dialect=dialect, vector_math=vector_math))
 
 
 def render_c_header(fn: Function) -> str:

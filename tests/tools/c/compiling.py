@@ -58,6 +58,7 @@ def as_one_cpp_file(sources: Mapping[str, str]) -> str:
     """
     parts = ["#include <math.h>\n#include <stddef.h>\n#include <stdint.h>\n"]
     for position, text in enumerate(sources.values()):
+        parts.append("#undef SCALY_LANES\n")  # those of the file before
         parts.append(f"namespace n_{position} {{\n{text}}}\n".replace('extern "C"', 'extern "C++"'))
     return "".join(parts)
 

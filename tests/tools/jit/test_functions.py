@@ -83,12 +83,26 @@ def test_the_same_function_is_compiled_once(cache: Path) -> None:
     assert len(os.listdir(cache)) == 1
 
 
+@needs_cc
+@pytest.mark.parametrize("lanes", ["auto", 1, 2, 4, 8])
+def test_lanes(lanes: int | str) -> None:
+    x, y = sc.sym("x", 19), sc.sym("y", 19)
+    function = sc.Function.from_exprs("waves", [x, y], [(x + y) * y - 0.5 * x, (x * y).sum()])
+    values = np.linspace(-1, 2, 19), np.linspace(3, 1, 19)
+    plain = sc.compile(function)(*values)
+    for found, expected in zip(sc.compile(function, lanes=lanes)(*values), plain, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-14)
+    source = sc.render_c_source(function, lanes=lanes, dialect="c")
+    assert ("static inline void waves_lanes_2(" in source) == (lanes != 1)
+    assert ("#define SCALY_LANES 8\n#elif" in source) == (lanes == "auto")
+    assert ("vector_size" in sc.render_c_source(function, lanes=lanes)) == (lanes != 1)
+
+
 def test_options_of_the_pipeline_that_do_not_exist_yet() -> None:
-    for options in ({"lanes": 4}, {"reciprocal": True}):
-        with pytest.raises(sc.PipelineError, match="does not exist yet"):
-            sc.compile(square, **options)
-        with pytest.raises(sc.PipelineError, match="does not exist yet"):
-            sc.render_c_source(square, **options)
+    with pytest.raises(sc.PipelineError, match="does not exist yet"):
+        sc.compile(square, reciprocal=True)
+    with pytest.raises(sc.PipelineError, match="does not exist yet"):
+        sc.render_c_source(square, reciprocal=True)
     with pytest.raises(sc.PipelineError, match="option 'lanes' of pass 'default' expects"):
         sc.compile(square, lanes=3)
 
