@@ -10,14 +10,24 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Final, Literal
 
-from scaly_ir.pass_manager import OptionError, Pass, Pipeline, load_pass
+from scaly_ir.pass_manager import Pass, Pipeline, load_pass
 from scaly_ir.passes import PASSES
 
-PROGRAM_PASSES: Final = ("fuse_elementwise", "pack_workspace")
-"""What `default` runs after `lower`: the rows of the specification's table whose passes exist, in its order."""
+IMPROVEMENTS: Final = (
+    "hoist_invariant",
+    "scalarize",
+    "fold_tiles",
+    "prune_procedures",
+    "combine_scatter_sums",
+    "fuse_elementwise",
+    "fold_arith",
+    "unroll_unit_loops",
+    "fold_arith_after_unroll",
+)
+"""What `default` runs after `lower`, whatever its options are."""
 
-_PREPARATION: Final = "prepare_scalar"
-"""What comes last, but before lanes where there are some: it would take their indices apart."""
+STORAGE: Final = ("pack_workspace", "coalesce_stores")
+"""What comes behind all that changes which buffers there are."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +51,8 @@ class Default(Pipeline):
     summary: ClassVar[str] = "pipeline: lower, then improve the program"
     dialects: ClassVar[frozenset[str]] = frozenset({"expr", "prog"})
 
+    delinearize: bool = False
+    """Whether flat loops that divide their variable become nests."""
     reciprocal: bool = False
     """Whether divisions by one value become multiplications, which rounds differently."""
     lanes: Literal["auto", 1, 2, 4, 8] = 1
@@ -48,16 +60,16 @@ class Default(Pipeline):
 
     def steps(self) -> Sequence[Pass]:
         """Return `lower` and the passes on programs."""
-        if self.reciprocal:
-            message = "'reciprocal=true' needs the pass 'hoist_reciprocals', which does not exist yet"
-            raise OptionError("reciprocal", message)
+        wanted = [
+            *(["delinearize_loops"] if self.delinearize else []),
+            *(["hoist_reciprocals"] if self.reciprocal else []),
+        ]
+        before = _passes(["lower", *IMPROVEMENTS, *wanted])
         if self.lanes == 1:
-            return _passes(["lower", *PROGRAM_PASSES])
-        names = [name for name in PROGRAM_PASSES if name != _PREPARATION]
-        packing = names.index("pack_workspace")
-        prepared = [_PREPARATION] if _PREPARATION in PASSES else []
+            return [*before, *_passes([*STORAGE, "prepare_scalar"])]
+        # Scalars are named before there are lanes, whose indices that would take apart.
         widening = load_pass(PASSES, "widen_ranges")(lanes=self.lanes)  # type: ignore[call-arg]
-        return [*_passes(["lower", *names[:packing], *prepared]), widening, *_passes(names[packing:])]
+        return [*before, *_passes(["prepare_scalar"]), widening, *_passes(STORAGE)]
 
 
 def _passes(names: Iterable[str]) -> list[Pass]:

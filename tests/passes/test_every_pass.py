@@ -68,7 +68,10 @@ def test_several(module: Node, names: list[str]) -> None:
 
 
 @settings(max_examples=max(100, settings().max_examples))
-@given(modules(tame=True), st.sampled_from(["default", "default,default"]))
+@given(
+    modules(tame=True),
+    st.sampled_from(["default", "default,default", "default{delinearize}", "default{lanes=4}", "default{lanes=auto}"]),
+)
 def test_the_pipeline(module: Node, pipeline: str) -> None:
     _check(module, pipeline)
 

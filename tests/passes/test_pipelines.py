@@ -7,7 +7,7 @@ import pytest
 import scaly_ir as sc
 from scaly_ir.pass_manager import build_pipeline
 from scaly_ir.passes import PASSES
-from scaly_ir.passes.pipelines import PROGRAM_PASSES
+from scaly_ir.passes.pipelines import IMPROVEMENTS, STORAGE
 from tests.tools.running import CHAIN, FUSED, scaly_opt
 
 SCALED = sc.Function.from_exprs("f", [sc.sym("x", 4)], [sc.sym("x", 4).sin() * 2.0])
@@ -20,23 +20,22 @@ def steps(text: str) -> list[str]:
 
 def test_pipelines_stand_for_their_steps() -> None:
     assert steps("O0") == ["lower"]
-    assert steps("default") == ["lower", *PROGRAM_PASSES]
-    assert steps("cse,default,dce") == ["cse", "lower", *PROGRAM_PASSES, "dce"]
+    assert steps("default") == ["lower", *IMPROVEMENTS, *STORAGE, "prepare_scalar"]
+    assert steps("cse,default,dce") == ["cse", *steps("default"), "dce"]
     assert build_pipeline("default{reciprocal=false lanes=1}", PASSES) == build_pipeline("default", PASSES)
 
 
-def test_lanes_come_before_storage_is_packed() -> None:
-    names = steps("default{lanes=4}")
-    at = names.index("widen_ranges")
-    assert names[at + 1] == "pack_workspace"
-    assert [name for name in names if name not in ("widen_ranges", "prepare_scalar")] == [
-        "lower",
-        *[name for name in PROGRAM_PASSES if name != "prepare_scalar"],
-    ]
-    assert names.index("prepare_scalar") == at - 1 if "prepare_scalar" in PASSES else "prepare_scalar" not in names
-    for lanes in ("auto", "2", "8"):
-        (step,) = [step for step in build_pipeline(f"default{{lanes={lanes}}}", PASSES) if step.name == "widen_ranges"]
-        assert str(vars(step)["lanes"]) == lanes
+def test_options_add_passes_before_storage_is_packed() -> None:
+    last = [*STORAGE, "prepare_scalar"]
+    assert steps("default{delinearize}") == ["lower", *IMPROVEMENTS, "delinearize_loops", *last]
+    assert steps("default{reciprocal}") == ["lower", *IMPROVEMENTS, "hoist_reciprocals", *last]
+    lanes = ["prepare_scalar", "widen_ranges", *STORAGE]
+    assert steps("default{lanes=4}") == ["lower", *IMPROVEMENTS, *lanes]
+    both = ["delinearize_loops", "hoist_reciprocals"]
+    assert steps("default{lanes=auto reciprocal delinearize}") == ["lower", *IMPROVEMENTS, *both, *lanes]
+    for width in ("auto", "2", "8"):
+        (step,) = [step for step in build_pipeline(f"default{{lanes={width}}}", PASSES) if step.name == "widen_ranges"]
+        assert str(vars(step)["lanes"]) == width
 
 
 def test_the_passes_of_default_take_programs() -> None:
@@ -55,18 +54,18 @@ def test_pipelines_run_wherever_passes_are_named() -> None:
 
 def test_every_step_is_watched() -> None:
     said = scaly_opt("-v", "--default", stdin=EXPR).err.splitlines()
-    count = 1 + len(PROGRAM_PASSES)
+    count = len(steps("default"))
     assert said[1] == f"scaly-opt: pass 1 of {count}: lower changed the IR"
-    assert [line.split(": ")[2].split()[0] for line in said[1:]] == ["lower", *PROGRAM_PASSES]
+    assert [line.split(": ")[2].split()[0] for line in said[1:]] == steps("default")
 
 
 @pytest.mark.parametrize(
     ("text", "message", "blamed"),
     [
         (
-            "dce,default{ reciprocal }",
-            "'reciprocal=true' needs the pass 'hoist_reciprocals', which does not exist yet",
-            "reciprocal",
+            "default{reciprocal=maybe}",
+            "option 'reciprocal' of pass 'default' expects true or false, got 'maybe'",
+            "maybe",
         ),
         ("default{lanes=3}", "option 'lanes' of pass 'default' expects 'auto', '1', '2', '4' or '8', got '3'", "3"),
         ("default{lane=1}", "pass 'default' has no option 'lane'; did you mean 'lanes'?", "lane"),
