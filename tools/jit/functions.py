@@ -20,6 +20,7 @@ from scaly_ir.errors import LoweringError, NoCompilerError, NotCompiledWarning, 
 from scaly_ir.graph import Node
 from scaly_ir.pass_manager import build_pipeline, run_pipeline
 from scaly_ir.passes import PASSES
+from scaly_ir.pipeline import spell_item
 from scaly_ir.tools.c import COptions, render_header, render_source
 from scaly_ir.tools.jit.program import Program, Unit, compile_unit
 from scaly_ir.tools.jit.toolchain import find_toolchain
@@ -58,14 +59,18 @@ class CompiledFunction:
         return f"<Compiled{repr(self.function)[1:]}"
 
 
-def compile(fn: Function, *, lanes: int | str = 1, reciprocal: bool = False) -> CompiledFunction:
+def compile(
+    fn: Function, *, lanes: int | str = 1, reciprocal: bool = False, delinearize: bool = False
+) -> CompiledFunction:
     """Return a function of float64 arrays as compiled code.
 
-    `lanes` and `reciprocal` are the options of the pipeline ``default``; `PipelineError` for what it cannot do.
+    `lanes`, `reciprocal` and `delinearize` are the options of the pipeline ``default``; `PipelineError` for what it
+    cannot do.
     `LoweringError` and `TranslateError` for what has no compiled form, `CompileError` without a compiler and when it
     fails, `TypeError` for what is no function.
     """
-    unit = Unit.of(lowered(_checked(fn).node, lanes=lanes, reciprocal=reciprocal))
+    module = lowered(_checked(fn).node, lanes=lanes, reciprocal=reciprocal, delinearize=delinearize)
+    unit = Unit.of(module)
     return CompiledFunction(fn, compile_unit(unit, find_toolchain()))
 
 
@@ -75,16 +80,18 @@ def render_c_source(
     lanes: int | str = 1,
     dialect: CDialect = "gnu",
     reciprocal: bool = False,
+    delinearize: bool = False,
     vector_math: bool = False,
 ) -> str:
     """Return a function as C source that compiles alone; `dialect` is ``gnu``, or ``c`` for plain C99.
 
+    `lanes`, `reciprocal` and `delinearize` are the options of the pipeline ``default``.
     With `vector_math`, lanes call glibc's vector math library, whose errors are up to 4 ulp (dialect ``gnu``).
     `ValueError` for another dialect; otherwise raises as `compile` does, without a compiler.
     """
     if dialect not in get_args(CDialect):
         raise ValueError(f"dialect is 'gnu' or 'c', got {dialect!r}")
-    module = lowered(_checked(fn).node, lanes=lanes, reciprocal=reciprocal)
+    module = lowered(_checked(fn).node, lanes=lanes, reciprocal=reciprocal, delinearize=delinearize)
     return render_source(module, COptions(dialect=dialect, vector_math=vector_math))
 
 
@@ -100,9 +107,9 @@ def _checked(fn: Any) -> Function:
     return fn
 
 
-def lowered(function: Node, *, lanes: int | str = 1, reciprocal: bool = False) -> Node:
-    """Return the program of a function's node, ready for translation."""
-    pipeline = f"default{{lanes={lanes} reciprocal={str(reciprocal).lower()}}},lower_intrinsics{{target=c}}"
+def lowered(function: Node, **options: int | str) -> Node:
+    """Return the program of a function's node, ready for translation; `options` are those of ``default``."""
+    pipeline = f"{spell_item('default', options)},lower_intrinsics{{target=c}}"
     module = run_pipeline(make_module([function]), build_pipeline(pipeline, PASSES))
     verify(module)  # once: the function was verified when it was made, and the user waits
     return module
