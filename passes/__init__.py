@@ -23,6 +23,7 @@ PASSES: Final[dict[str, str | type[Pass]]] = {
     "fold_arith_after_unroll": "scaly_ir.passes.prog.fold_arith:FoldArithAfterUnroll",
     "fold_tiles": "scaly_ir.passes.prog.fold_tiles:FoldTiles",
     "fuse_elementwise": "scaly_ir.passes.prog.fuse_elementwise:FuseElementwise",
+    "fuse_ranges": "scaly_ir.passes.prog.fuse_ranges.fusion:FuseRanges",
     "hoist_invariant": "scaly_ir.passes.prog.hoist_invariant:HoistInvariant",
     "hoist_reciprocals": "scaly_ir.passes.prog.hoist_reciprocals:HoistReciprocals",
     "inline": "scaly_ir.passes.expr.inline:Inline",
