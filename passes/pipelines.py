@@ -17,6 +17,7 @@ IMPROVEMENTS: Final = (
     "hoist_invariant",
     "scalarize",
     "fold_tiles",
+    "fuse_ranges",  # takes away the last calls of procedures that are then pruned
     "prune_procedures",
     "combine_scatter_sums",
     "fuse_elementwise",
