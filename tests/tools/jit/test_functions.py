@@ -98,11 +98,16 @@ def test_lanes(lanes: int | str) -> None:
     assert ("vector_size" in sc.render_c_source(function, lanes=lanes)) == (lanes != 1)
 
 
-def test_options_of_the_pipeline_that_do_not_exist_yet() -> None:
-    with pytest.raises(sc.PipelineError, match="does not exist yet"):
-        sc.compile(square, reciprocal=True)
-    with pytest.raises(sc.PipelineError, match="does not exist yet"):
-        sc.render_c_source(square, reciprocal=True)
+def test_options_of_the_pipeline() -> None:
+    x, d = sc.sym("x", 4), sc.sym("d", ())
+    quotient = sc.Function.from_exprs("quotient", [x, d], [x / d])
+    assert sc.compile(quotient, reciprocal=True)([1, 2, 3, 4], 4.0).tolist() == [0.25, 0.5, 0.75, 1.0]
+    assert "(1.0 / arg[1][0])" in sc.render_c_source(quotient, reciprocal=True)
+    assert "(1.0 / arg[1][0])" not in sc.render_c_source(quotient)
+    rows = sc.Function.from_exprs("rows", [x, sc.sym("m", (3, 4))], [x + sc.sym("m", (3, 4))])
+    assert " % " in sc.render_c_source(rows)
+    assert " % " not in sc.render_c_source(rows, delinearize=True)
+    assert sc.compile(rows, delinearize=True)([1, 2, 3, 4], [[1] * 4] * 3).tolist() == [[2, 3, 4, 5]] * 3
     with pytest.raises(sc.PipelineError, match="option 'lanes' of pass 'default' expects"):
         sc.compile(square, lanes=3)
 
