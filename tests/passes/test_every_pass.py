@@ -20,7 +20,7 @@ from tests.passes.prog.meaning import keeps_meaning, same_bits, same_values
 from tests.passes.prog.programs import modules
 
 EXACT: Final = frozenset(
-    "coalesce_stores cse dce delinearize_loops fold_tiles fuse_elementwise hoist_invariant "
+    "coalesce_stores cse dce delinearize_loops fold_tiles fuse_elementwise fuse_ranges hoist_invariant "
     "pack_workspace prepare_scalar prune_procedures unroll_unit_loops widen_ranges".split()
 )
 """Passes that keep every bit; the others may use the identities of real numbers."""
