@@ -60,12 +60,12 @@ class CompiledFunction:
 
 
 def compile(
-    fn: Function, *, lanes: int | str = 1, reciprocal: bool = False, delinearize: bool = False
+    fn: Function, *, lanes: int | str = 1, reciprocal: bool = False, delinearize: bool | None = None
 ) -> CompiledFunction:
     """Return a function of float64 arrays as compiled code.
 
-    `lanes`, `reciprocal` and `delinearize` are the options of the pipeline ``default``; `PipelineError` for what it
-    cannot do.
+    `lanes`, `reciprocal` and `delinearize` are the options of the pipeline ``default``, the last by default where there
+    are no lanes; `PipelineError` for what it cannot do.
     `LoweringError` and `TranslateError` for what has no compiled form, `CompileError` without a compiler and when it
     fails, `TypeError` for what is no function.
     """
@@ -80,12 +80,13 @@ def render_c_source(
     lanes: int | str = 1,
     dialect: CDialect = "gnu",
     reciprocal: bool = False,
-    delinearize: bool = False,
+    delinearize: bool | None = None,
     vector_math: bool = False,
 ) -> str:
     """Return a function as C source that compiles alone; `dialect` is ``gnu``, or ``c`` for plain C99.
 
-    `lanes`, `reciprocal` and `delinearize` are the options of the pipeline ``default``.
+    `lanes`, `reciprocal` and `delinearize` are the options of the pipeline ``default``, the last by default where there
+    are no lanes.
     With `vector_math`, lanes call glibc's vector math library, whose errors are up to 4 ulp (dialect ``gnu``).
     `ValueError` for another dialect; otherwise raises as `compile` does, without a compiler.
     """
@@ -107,8 +108,10 @@ def _checked(fn: Any) -> Function:
     return fn
 
 
-def lowered(function: Node, **options: int | str) -> Node:
-    """Return the program of a function's node, ready for translation; `options` are those of ``default``."""
+def lowered(function: Node, *, lanes: int | str = 1, reciprocal: bool = False, delinearize: bool | None = None) -> Node:
+    """Return the program of a function's node, ready for translation: nobody reads it, so nests do as well as loops."""
+    nests = lanes == 1 if delinearize is None else delinearize
+    options = {"lanes": lanes, "reciprocal": reciprocal, "delinearize": nests}
     pipeline = f"{spell_item('default', options)},lower_intrinsics{{target=c}}"
     module = run_pipeline(make_module([function]), build_pipeline(pipeline, PASSES))
     verify(module)  # once: the function was verified when it was made, and the user waits
