@@ -11,13 +11,11 @@ class COptions:
     """The options of the targets ``c`` and ``header`` (lowering specification 5)."""
 
     dialect: Literal["gnu", "c"] = "gnu"
-    """``gnu`` writes pairs of doubles as vectors; ``c`` is plain C99."""
+    """``gnu`` writes lanes and pairs of doubles as vectors; ``c`` is plain C99."""
     typed_buffers: bool = False
     """Whether the header has a function that takes buffers of the struct types."""
     vector_math: bool = False
-    """Whether functions of the C library are those of glibc's vector math library on vectors of lanes, with errors of
-    up to 4 ulp; dialect ``gnu`` alone has such vectors.
-    """
+    """Whether lanes call glibc's vector math library, whose errors are up to 4 ulp; needs dialect ``gnu``."""
     include: str = ""
     """The header that the source includes; empty to have its text in the source."""
     annotate: bool = False

@@ -29,7 +29,8 @@ _OPERATORS: Final = """
   prog.store prog.select(prog.select(%c, prog.eq(%a, %a), prog.lt(%b, inf)), %flag, nan), %y[prog.add(N5, %i)] : float64
   %a = prog.assign prog.atan2(prog.sin(%a), prog.pow(prog.abs(%b), 0.3)) : float64
   prog.store prog.sqrt(prog.exp(prog.cos(prog.tanh(%a)))), %y[prog.add(N6, %i)] : float64
-  prog.store prog.select(%k, prog.erf(%a), prog.mul(prog.log(%m), prog.load %x[%i])), %y[prog.add(N7, %i)] : float64
+  %b = prog.assign prog.mul(prog.log(%m), prog.load %x[prog.add(N8, %i)]) : float64
+  prog.store prog.select(%k, prog.erf(%a), %b), %y[prog.add(N7, %i)] : float64
 """
 
 _ACCESSES: Final = """
@@ -45,6 +46,7 @@ _ACCESSES: Final = """
     %w = prog.assign prog.mul(%v, prog.load %x[prog.add(%j, prog.mul(%i, 2))]) : float64 {declare=True}
     %p = prog.assign prog.add(%j, prog.mul(3, %i)) : int64 {declare=True}
     prog.store prog.add(%w, prog.load %x[%j]), %y[prog.add(N3 , prog.add(1, %p))] : float64
+    %w = prog.assign prog.mul(%w, prog.load %x[prog.cast(prog.minimum(prog.abs(prog.floor(%v)), 1), int64)]) : float64
     %v = prog.assign prog.add(%v, %w) : float64
   }
   prog.store prog.load %x[prog.cast(prog.minimum(prog.abs(prog.floor(%v)), 1), int64)], %y[prog.add(N6, %i)] : float64

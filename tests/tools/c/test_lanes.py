@@ -13,6 +13,7 @@ import pytest
 import scaly_ir as sc
 from scaly_ir.dialects.prog import ops
 from scaly_ir.graph import Node, preorder
+from scaly_ir.op import Op, registry_scope
 from scaly_ir.tools.c import COptions, CTranslateError, render_source
 from tests.passes.prog.programs import inputs_of
 from tests.tools.c.compiling import (
@@ -139,6 +140,45 @@ def test_addresses_stay_inside_the_data(tmp_path: Path) -> None:
         assert (done.returncode, done.stderr) == (0, ""), done.stderr[:4000]
 
 
+@needs_cc
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_pairs(dialect: Dialect, tmp_path: Path) -> None:
+    """Both values of a pair are computed before either is written; pairs in lanes are somebody's own."""
+    pair = f"prog.store_pair prog.load %x[{CLAMPED}], prog.load %y[prog.mul(2, {CLAMPED})], %y[prog.mul(2, {CLAMPED})]"
+    text = GROUPS.format(body=f"{pair} : float64", start="0", stop="10", count="10").replace("{input_count=1}", "")
+    root = sc.parse(text.replace("16x", "20x"))
+    sc.verify(root)
+    source = render_source(root, COptions(dialect=dialect))
+    assert ("vector_size" in source) == (dialect == "gnu")
+    library = Library(tmp_path, {"f": source}, [*EXACT, *WARNINGS, *STRICT[dialect]])
+    x, y = [float(at) for at in range(20)], [100.0 + at for at in range(20)]
+    expected = [value for at in range(10) for value in (x[at], y[2 * at])]
+    assert library.run(root, "f", {"x": x, "y": y})["y"].tolist() == expected
+
+
+@needs_cc
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_operators_without_text_on_vectors(dialect: Dialect, tmp_path: Path) -> None:
+    """They are applied to each lane, whether they take or give numbers or truth values."""
+    with registry_scope():
+        for name, result, text in (("big", "bool", "({0} > 1.5)"), ("weight", "float64", "({0} ? {1} : 0.5)")):
+            op = Op.register(f"test.{name}")
+            op.set_signature(("x", "y")[: 1 + (name == "weight")])
+            for key, value in {"TFixedReturnType": result, "TVectorizable": True, "TCallEffectKind": 0}.items():
+                op.set_attr(key, value)
+            op.set_attr("TCSpelling", text)
+        x = f"prog.load %x[{CLAMPED}]"
+        value = f"prog.select(test.big({x}), test.weight(test.big({x}), {x}), test.weight(test.big(prog.neg({x})), %c))"
+        text = GROUPS.format(body=f"prog.store {value}, %y[{CLAMPED}] : float64", start="0", stop="10", count="10")
+        root = sc.parse(text.replace("%y: memref<16x", "%y: memref<10x"))
+        sc.verify(root)
+        source = render_source(root, COptions(dialect=dialect))
+        assert ("vector_size" in source) == (dialect == "gnu")
+        library = Library(tmp_path, {"f": source}, [*EXACT, *WARNINGS, *STRICT[dialect]])
+        found = library.run(root, "f", {"x": [at / 2 for at in range(16)]})["y"]
+    assert found.tolist() == [0.5] * 4 + [at / 2 for at in range(4, 10)]
+
+
 # --- text -------------------------------------------------------------------------------------------------------------
 
 GROUPS: Final = """
@@ -165,6 +205,8 @@ def _text(body: str, dialect: Dialect = "gnu", start: str = "0", stop: str = "10
     [
         (f"prog.store prog.load %x[{CLAMPED}], %y[{CLAMPED}] : float64", True),
         ("prog.store prog.load %x[prog.add(%s, %l)], %y[prog.add(%s, %l)] : float64", False),  # nothing clamps them
+        (f"prog.store prog.load %x[prog.add(%s, %l)], %y[{CLAMPED}] : float64", False),
+        (f"prog.store prog.load %x[%l], %y[{CLAMPED}] : float64", False),
         (f"prog.store prog.cast(%l, float64), %y[{CLAMPED}] : float64", False),
         (f"prog.store prog.load %y[prog.add(1, {CLAMPED})], %y[{CLAMPED}] : float64", False),
         (f"prog.store prog.add(prog.load %y[0], prog.load %x[{CLAMPED}]), %y[0] : float64", True),
@@ -182,7 +224,8 @@ def test_lanes_are_vectors_where_that_is_proved(body: str, vectors: bool) -> Non
 
 
 @pytest.mark.parametrize(
-    ("start", "stop", "count"), [("2", "10", "10"), ("0", "10", "9"), ("0", "prog.minimum(10, 11)", "10")]
+    ("start", "stop", "count"),
+    [("2", "10", "10"), ("2", "10", "8"), ("0", "10", "9"), ("0", "prog.minimum(10, 11)", "10")],
 )
 def test_other_loops_are_loops(start: str, stop: str, count: str) -> None:
     text = _text("prog.store 1, %y[prog.add(%s, %l)] : float64", start=start, stop=stop, count=count)
@@ -193,6 +236,12 @@ def test_other_loops_are_loops(start: str, stop: str, count: str) -> None:
 def test_lanes_that_assign_outside_are_loops() -> None:
     text = _text("%c = prog.assign prog.add(%c, 1) : float64 prog.store %c, %y[prog.add(%s, %l)] : float64")
     assert "f_lanes_1" not in text
+
+
+@pytest.mark.parametrize(("factor", "wraps"), [(2**60, False), (2**61, True)])
+def test_numbers_of_lanes_are_known(factor: int, wraps: bool) -> None:
+    text = _text(f"prog.store prog.cast(prog.mul(%l, {factor}), float64), %y[{CLAMPED}] : float64")
+    assert ("(uint64_t)l" in text) == wraps
 
 
 def test_names_of_the_program_stay_out_of_the_way() -> None:
