@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any, Final
 from scaly_ir.dialects.prog import ops
 from scaly_ir.dialects.prog.build import statements_in
 from scaly_ir.errors import CompileError, LoweringError
-from scaly_ir.graph import Node
+from scaly_ir.graph import Node, preorder
 from scaly_ir.tools.c import COptions, render_source
 from scaly_ir.tools.c.interface import Interface, is_free
-from scaly_ir.tools.c.names import spelled
+from scaly_ir.tools.c.names import exported, spelled
 from scaly_ir.tools.c.procedures import STATUS
 from scaly_ir.tools.c.reserved import is_reserved
+from scaly_ir.tools.c.scalars import external_functions
 from scaly_ir.tools.c.usage import element_count, workspace_sizes
 from scaly_ir.tools.jit.cache import cache_root, key_of, load_cached, temporary_root
 from scaly_ir.tools.jit.toolchain import Toolchain
@@ -72,15 +73,18 @@ class Unit:
 
 
 def _with_free_name(module: Node) -> Node:
-    if not module.args or is_free(Interface.of(module.args[-1], 0)):
+    """Return a module whose entry has a name that means nothing in C, to the library or to what the text calls."""
+    if not module.args:
         return module
     entry = module.args[-1]
-    taken = {proc.attrs["name"] for proc in module.args}
+    externals = external_functions(preorder(module))
+    if is_free(Interface.of(entry, 0)) and exported(entry.attrs["name"]) not in externals:
+        return module
+    taken = {*[proc.attrs["name"] for proc in module.args], *externals}
     stem = f"{spelled(entry.attrs['name'])}_entry"
     stem = f"x_{stem.lstrip('_')}" if is_reserved(stem) else stem
-    name = next(
-        name for name in (stem, *[f"{stem}{number}" for number in range(2, len(taken) + 2)]) if name not in taken
-    )
+    names = (stem, *[f"{stem}{number}" for number in range(2, len(taken) + 3)])
+    name = next(name for name in names if name not in taken)
     return module.replace(args=(*module.args[:-1], entry.with_attrs(name=name)))
 
 
