@@ -124,7 +124,7 @@ class Program:
         """Fill the outputs; arrays come in the order of the parameters, and those that are also read are filled before.
 
         All are float64, contiguous and of the right size, and no output overlaps another array. `CompileError` when the
-        compiled code reports a failure.
+        compiled code reports a failure, and when there is no memory for its workspace or stack.
         """
         arguments = self._inputs(*[self._address(array) for array in inputs])
         results = self._outputs(*[self._address(array) for array in outputs])
@@ -141,9 +141,7 @@ class Program:
     def _call(self, arguments: Any, results: Any) -> int:
         workspace = None
         if self.interface.workspace:
-            import numpy
-
-            held = numpy.empty(self.interface.workspace)
+            held = _room(self.interface.workspace)
             workspace = held.ctypes
         status: int = self._function(arguments, results, None, workspace, _NO_FLAGS)
         return status
@@ -152,16 +150,38 @@ class Program:
         return array.ctypes.data if array.size else self._nowhere
 
 
+def _room(count: int) -> Array:
+    """Return memory for a workspace."""
+    import numpy
+
+    try:
+        return numpy.empty(count)
+    except (MemoryError, ValueError) as failure:  # which of them depends on how far too large it is
+        what = f"the workspace needs {count} elements of float64"
+        raise CompileError(f"{what}, for which there is no memory") from failure
+
+
 _STACK_SIZE: Final = threading.Lock()
 """Held while the size of the next thread's stack, which is the process's, is changed."""
 
 
 def _on_own_stack(call: Callable[[], int], needed: int) -> int:
-    """Make a call in a thread whose stack is large enough."""
+    """Make a call in a thread whose stack is large enough; what it raises is raised here."""
     found: list[int] = []
-    thread = threading.Thread(target=lambda: found.append(call()), name="scaly-ir")
+    failures: list[BaseException] = []
+
+    def settle() -> None:
+        try:
+            found.append(call())
+        except BaseException as failure:  # the thread has nobody else to tell
+            failures.append(failure)
+
+    thread = threading.Thread(target=settle, name="scaly-ir")
     with _STACK_SIZE:
-        before = threading.stack_size((2 * needed + (1 << 20)) & ~0xFFFF)
+        try:
+            before = threading.stack_size((2 * needed + (1 << 20)) & ~0xFFFF)
+        except ValueError as failure:
+            raise CompileError(f"no stack of {needed:,} bytes can be had: {failure}") from failure
         try:
             thread.start()
         except RuntimeError as failure:
@@ -169,6 +189,8 @@ def _on_own_stack(call: Callable[[], int], needed: int) -> int:
         finally:
             threading.stack_size(before)
     thread.join()
+    if failures:
+        raise failures[0]
     return found[0]
 
 
