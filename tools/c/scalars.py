@@ -18,7 +18,7 @@ from scaly_ir.targets import INTRINSIC, LEGALIZE, target_attr
 from scaly_ir.text.locations import Place
 from scaly_ir.text.spelling import spell_name
 from scaly_ir.tools.c.errors import CTranslateError
-from scaly_ir.tools.c.helpers import HELPERS
+from scaly_ir.tools.c.helpers import HELPERS, helper_name
 from scaly_ir.tools.c.literals import float_text, int_text, is_plain_int
 from scaly_ir.tools.c.ranges import Ranges
 from scaly_ir.tools.c.spelling import Spelling, SpellingError, Template, call_of, guarded, spelling_of, widened
@@ -88,6 +88,15 @@ class Scalars:
                 negative = leaf[0] == "-" and pieces and pieces[-1][-1:] == "-"
                 pieces.append(f"({leaf})" if negative else leaf)
         return "".join(pieces)
+
+    def advance(self, variable: str, domain: Node) -> str:
+        """Return how the variable of a loop goes on to the next trip."""
+        step = self.text(domain.args[2])
+        if self._ranges.may_leave_int64(domain):
+            helper = helper_name("next", INT64)
+            self._used.add(helper)
+            return f"{variable} = {helper}({variable}, {step})"
+        return f"++{variable}" if step == "1" else f"{variable} += {step}"
 
     def _leaf(self, node: Node) -> str | None:
         op = node.op
