@@ -135,7 +135,7 @@ class Scalars:
             except SpellingError as problem:
                 raise self.refused(str(problem), node) from problem
             if spelling is None:
-                raise self.refused(f"no c lowering for operator '{node.op.name}'", node, _what_helps(node.op))
+                raise self.refused(f"no c lowering for operator '{node.op.name}'", node, what_helps(node.op))
             self._spellings[key] = spelling
         return spelling
 
@@ -194,11 +194,11 @@ class Scalars:
         return tuple([operand for operand in node.args if operand.type is INT64])
 
 
-def _what_helps(op: Op) -> str:
-    """Return what to do about an operator without C text, or an empty string."""
-    if target_attr(op, INTRINSIC, "c") is not None:
+def what_helps(op: Op, target: str = "c") -> str:
+    """Return what to do about an operator without text in a target, or an empty string."""
+    if target_attr(op, INTRINSIC, target) is not None:
         return "pass 'lower_intrinsics' rewrites it for this target"
-    if target_attr(op, LEGALIZE, "c") is not None:
+    if target_attr(op, LEGALIZE, target) is not None:
         return "pass 'legalize' rewrites it for this target"
     return ""
 

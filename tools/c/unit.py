@@ -137,7 +137,8 @@ def _prototype(name: str, external: External) -> str:
 def _entry_of(module: Node) -> Node:
     """Return the procedure that a module exports; its parameters are checked."""
     if module.op is not ops.PROGRAM:
-        raise CTranslateError("statements without a procedure have no C form")
+        first = dialect_of(module).place_of(module, module.args[0]) if module.args else None
+        raise CTranslateError("statements without a procedure have no C form", first)
     if not module.args:
         raise CTranslateError("there is no procedure; the last one is what C exports")
     entry = module.args[-1]
