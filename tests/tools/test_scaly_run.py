@@ -375,6 +375,63 @@ def test_no_memory_for_the_workspace(buffer: str) -> None:
         assert (done.returncode, done.stdout) == (1, "")
 
 
+OUTER = """\
+expr.func @f(%x: tensor<4000000xfloat64>, %z: tensor<4000000x1xfloat64>) -> (%y: tensor<4000000x4000000xfloat64>) {
+  %0 = expr.input {name="x"} : tensor<4000000xfloat64>
+  %1 = expr.input {name="z"} : tensor<4000000x1xfloat64>
+  %2 = expr.mul(%0, %1) : tensor<4000000x4000000xfloat64>
+  expr.return %2
+}
+"""
+
+
+def test_no_memory_for_a_value() -> None:
+    done = scaly_run("--random=1", stdin=OUTER)
+    what = "'expr.mul' gives 16000000000000 elements of float64, for which there is no memory"
+    assert (done.code, done.out) == (1, "")
+    assert done.err.startswith(f"<stdin>:4:3: error: {what}\n")
+    beyond = OUTER.replace("4000000", "4000000000")  # more than any array has
+    done = scaly_run("--in", "x=[1]", "--in", "z=[[1]]", stdin=beyond)
+    assert done.code == 1
+    done = scaly_run("--random=1", "--check-finite", stdin=OUTER)
+    assert (done.code, what in done.err) == (1, True)
+
+
+@needs_cc
+def test_no_memory_for_a_result_of_compiled_code() -> None:
+    done = scaly_run("--random=1", "--engine=c", stdin=OUTER)
+    what = "result %y of @f is tensor<4000000x4000000xfloat64>"
+    assert (done.code, done.out, done.err) == (1, "", f"scaly-run: error: {what}, for which there is no memory\n")
+
+
+@pytest.mark.parametrize("extent", [10**12, 9 * 10**17])
+@pytest.mark.parametrize("kind", ["tensor", "memref"])
+@pytest.mark.parametrize(
+    "options", [["--random=1"], ["--in", "x=arange"], ["--in", "x=fill:2"], ["--in", "0=random:3"]]
+)
+def test_no_memory_for_an_input(kind: str, extent: int, options: list[str]) -> None:
+    type_ = f"{kind}<{extent}xfloat64>"
+    text = f"prog.proc @same(%x: {type_}) {{input_count=1}} {{\n}}\n" if kind == "memref" else same(type_)
+    done = scaly_run(*options, stdin=text)
+    origin = " ".join(options)
+    assert (done.code, done.out) == (1, "")
+    assert f": error: input %x of @same, {origin}: it is {type_}, for which there is no memory\n" in done.err
+    assert done.err.startswith("<stdin>:1:")
+
+
+def test_places_of_what_the_evaluators_refuse() -> None:
+    text = "expr.func @f(%x: tensor<2xint64>) -> (%y: tensor<2xint64>) {\n"
+    text += '  %0 = expr.input {name="x"} : tensor<2xint64>\n'
+    text += '  %1 = expr.call(%0) {callee="inner", output=0} : tensor<2xint64>\n  expr.return %1\n}\n'
+    message = "'expr.call' refers to the function 'inner', which is not defined here"
+    assert scaly_run("--random=1", stdin=text).err.startswith(f"<stdin>:3:3: error: {message}\n")
+    head = "prog.proc @g(%x: memref<1xfloat64>, %y: memref<2xfloat64>) {input_count=1} {\n}\n"
+    text = head + head.replace("@g", "@f").replace("{\n", "{\n  prog.store 1, %y[0] : float64\n", 1)
+    done = scaly_run("--random=1", stdin=text)
+    assert done.err.startswith("<stdin>:3:37: error: @f: element 1 of output %y is never written\n")
+    assert "                                    ^~~~~~~~~~~~~~~~~~~~~\n" in done.err
+
+
 @needs_cc
 @pytest.mark.skipif(not Path("/bin/true").exists(), reason="needs a command that does nothing")
 @pytest.mark.parametrize("options", [["--no-cache"], [], ["--sanitize"]])

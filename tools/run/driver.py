@@ -81,7 +81,11 @@ class Runner(InputDriver[Outcome]):
             return self._run(runnable, values)
         except RunError as failure:
             self._reporter.refuse(failure.diagnostics)
-            return None
+        except MemoryError as failure:  # nobody knows better what it was wanted for
+            if self._traceback:
+                self._reporter.show_traceback(failure)
+            self._reporter.refuse([error(f"{self._stage} finds no memory: {failure}".rstrip(": "), code="run")])
+        return None
 
     def _run(self, runnable: Runnable, values: Sequence[Array]) -> Outcome:
         wanted = self._wanted
@@ -216,7 +220,8 @@ def _stored(runnable: Runnable, path: str) -> list[Array]:
 def _diagnosed(runnable: Runnable, failure: ScalyError) -> Diagnostic:
     """Return why an engine gave up, at the operation to blame where it is known."""
     if isinstance(failure, EvaluationError):
-        span = runnable.span_of(failure.statement, failure.procedure) or _span_of_blamed(runnable, failure)
+        span = runnable.span_of(failure.statement, failure.procedure)
+        span = span or _span_of_blamed(runnable, failure, failure.procedure)
         return error(str(failure), span, "evaluation")
     if isinstance(failure, LoweringError):
         span = _span_of_blamed(runnable, failure)
@@ -230,8 +235,8 @@ def _diagnosed(runnable: Runnable, failure: ScalyError) -> Diagnostic:
     return error(str(failure), code="compile")
 
 
-def _span_of_blamed(runnable: Runnable, failure: ScalyError) -> Span | None:
-    spans = [runnable.span_of(node) for node in failure.blamed]
+def _span_of_blamed(runnable: Runnable, failure: ScalyError, within: str | None = None) -> Span | None:
+    spans = [runnable.span_of(node, within) for node in failure.blamed]
     return next((span for span in spans if span is not None), None)
 
 

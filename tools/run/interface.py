@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -45,6 +46,11 @@ class Parameter:
     def shown(self) -> str:
         """The name as messages have it."""
         return f"%{spell_name(self.name)}"
+
+    @property
+    def bytes(self) -> int:
+        """How many bytes its values take."""
+        return math.prod(self.shape) * self.dtype.size
 
     @property
     def type(self) -> str:

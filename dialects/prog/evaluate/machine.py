@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from random import Random
 from types import CodeType
 from typing import Any, Final
@@ -14,7 +15,7 @@ from scaly_ir.dialects.prog.build import body_of
 from scaly_ir.dialects.prog.context import symbol_name, value_name
 from scaly_ir.dialects.prog.evaluate.arguments import input_array, output_array
 from scaly_ir.dialects.prog.evaluate.faults import Fault, Piece, located
-from scaly_ir.dialects.prog.evaluate.memory import Array, Place, empty, filled, poisoned
+from scaly_ir.dialects.prog.evaluate.memory import Array, Place, empty, filled, poisoned, without_memory
 from scaly_ir.dialects.prog.evaluate.places import Parameter
 from scaly_ir.dialects.prog.evaluate.procedures import Options, Procedure, compile_procedure
 from scaly_ir.dialects.prog.evaluate.scope import Misuse
@@ -25,7 +26,7 @@ from scaly_ir.errors import EvaluationError, VerifyError
 from scaly_ir.graph import Node
 from scaly_ir.spec import Spec, check_each_node
 from scaly_ir.text.diagnostics import did_you_mean
-from scaly_ir.types import FLOAT64
+from scaly_ir.types import FLOAT64, DType
 
 _NODES: Final = Spec("verify_program", (*NODE_RULES, *REGISTERED_RULES), check_each_node)
 
@@ -57,6 +58,15 @@ def execute(
         except Fault as fault:
             raise located(fault, fault.__traceback__, functions) from fault.__cause__
     return _outputs(compiled, arguments)
+
+
+@contextmanager
+def _room_for(label: str, size: int, dtype: DType) -> Iterator[None]:
+    """Say whose memory it is that cannot be had."""
+    try:
+        yield
+    except MemoryError as error:
+        raise _refused(without_memory(label, size, dtype)) from error
 
 
 def _refused(reason: str) -> EvaluationError:
@@ -156,8 +166,9 @@ def _arguments(procedure: Procedure, inputs: Mapping[str, Any]) -> list[Place]:
     arguments = []
     for node, parameter in zip(entry.args, procedure.parameters, strict=False):
         if parameter.is_input or not counted:
-            array = input_array(f"{value_name(parameter.name)} of {name}", inputs[parameter.name], node)
-            arguments.append(filled(parameter.name, array, parameter.dtype, read_only=parameter.is_input))
+            with _room_for(f"{value_name(parameter.name)} of {name}", parameter.size, parameter.dtype):
+                array = input_array(f"{value_name(parameter.name)} of {name}", inputs[parameter.name], node)
+                arguments.append(filled(parameter.name, array, parameter.dtype, read_only=parameter.is_input))
         else:
             arguments.append(poisoned(parameter.name, parameter.size, parameter.dtype))
     return arguments
@@ -186,6 +197,9 @@ def _outputs(procedure: Procedure, arguments: list[Place]) -> dict[str, Array]:
         if not place.written.all():
             at = int(place.written.argmin())
             reason = f"element {at} of output {value_name(place.name)} is never written"
-            raise EvaluationError(f"{name}: {reason}", reason=reason, procedure=procedure.node.attrs["name"])
-        outputs[place.name] = output_array(place, node)
+            failure = EvaluationError(f"{name}: {reason}", reason=reason, procedure=procedure.node.attrs["name"])
+            failure.blamed = (node,)
+            raise failure
+        with _room_for(f"{value_name(place.name)} of {name}", place.size, place.dtype):
+            outputs[place.name] = output_array(place, node)
     return outputs
