@@ -110,7 +110,6 @@ def test_standard_input_and_files() -> None:
         (["--compare", "--engine=c"], SCALE, 2, "option '--compare' without a file runs both engines"),
         (["--sanitize"], SCALE, 2, "option '--sanitize' needs '--engine=c' or '--compare'"),
         (["--oops"], SCALE, 2, "unknown option '--oops'"),
-        (["--trace"], "prog.proc @f() {\n}\n", 1, "--trace watches functions of 'expr'; @f is a procedure"),
     ],
 )
 def test_what_cannot_be_run(argv: list[str], text: str, code: int, message: str) -> None:

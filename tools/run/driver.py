@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
+from scaly_ir.dialects.prog.evaluate.watching import Watch
 from scaly_ir.errors import CompileError, EvaluationError, LoweringError, ScalyError, TranslateError
 from scaly_ir.graph import Node
 from scaly_ir.text.diagnostics import Diagnostic, error
@@ -14,7 +15,7 @@ from scaly_ir.text.source import Source, Span
 from scaly_ir.tools.input_driver import InputDriver
 from scaly_ir.tools.reporting import Reporter, write
 from scaly_ir.tools.run.binding import Sources, bind
-from scaly_ir.tools.run.engines import Compilation, Compute, compiled, evaluator
+from scaly_ir.tools.run.engines import Compilation, Compute, compiled, evaluator, watched_procedure
 from scaly_ir.tools.run.interface import Parameter, RunError, Runnable, find_function
 
 if TYPE_CHECKING:
@@ -126,26 +127,24 @@ class Runner(InputDriver[Outcome]):
             if self._verbose:
                 self._reporter.say(f"compiling {runnable.shown}")
             return compiled(runnable, wanted.compilation)
-        watches: list[Callable[[Node, Node, Array], None]] = []
-        if wanted.trace or wanted.check_finite:
-            if not runnable.is_expr:
-                option = "--trace" if wanted.trace else "--check-finite"
-                raise RunError(
-                    error(f"{option} watches functions of 'expr'; {runnable.shown} is a procedure", code="run")
-                )
-            from scaly_ir.tools.run.tracing import FiniteCheck, Trace
-
-            if wanted.trace:
-                watches.append(Trace(lambda text: write(self._stderr, text), wanted.digits))
-            if wanted.check_finite:
-                watches.append(FiniteCheck(runnable, values))
-        if not watches:
+        if not wanted.trace and not wanted.check_finite:
             return evaluator(runnable)
+        from scaly_ir.tools.run.tracing import FiniteCheck, ProgramTrace, Trace
+
+        def say(text: str) -> None:
+            write(self._stderr, text)
+
+        check = FiniteCheck(runnable, values) if wanted.check_finite else None
+        if not runnable.is_expr:
+            trace = ProgramTrace(say, wanted.digits) if wanted.trace else None
+            return watched_procedure(runnable, Watch(trace, wanted.check_finite))
+        watches: list[Callable[[Node, Node, Array], None]] = [Trace(say, wanted.digits)] if wanted.trace else []
 
         def watch_all(function: Node, node: Node, value: Array) -> None:
             for watch in watches:
                 watch(function, node, value)
 
+        watches += [] if check is None else [check]
         return evaluator(runnable, watch_all)
 
     def _time(self, runnable: Runnable, compute: Compute, values: Sequence[Array], engine: str) -> None:
@@ -220,7 +219,7 @@ def _stored(runnable: Runnable, path: str) -> list[Array]:
 def _diagnosed(runnable: Runnable, failure: ScalyError) -> Diagnostic:
     """Return why an engine gave up, at the operation to blame where it is known."""
     if isinstance(failure, EvaluationError):
-        span = runnable.span_of(failure.statement, failure.procedure)
+        span = runnable.span_of(failure.statement, failure.procedure, next(iter(failure.blamed), None))
         span = span or _span_of_blamed(runnable, failure, failure.procedure)
         return error(str(failure), span, "evaluation")
     if isinstance(failure, LoweringError):

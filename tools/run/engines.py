@@ -9,6 +9,7 @@ from itertools import chain, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from scaly_ir.dialects.prog.evaluate.watching import Watch
 from scaly_ir.errors import CompileError
 from scaly_ir.graph import Node
 from scaly_ir.tools.entry import ended_by_interrupts
@@ -39,11 +40,16 @@ def evaluator(runnable: Runnable, watch: Callable[[Node, Node, Array], None] | N
     return lambda values: watched(runnable.node, values, watch)
 
 
-def _evaluated(runnable: Runnable, values: Sequence[Array]) -> list[Array]:
+def watched_procedure(runnable: Runnable, watch: Watch) -> Compute:
+    """Return what evaluates a procedure while somebody watches."""
+    return lambda values: _evaluated(runnable, values, watch)
+
+
+def _evaluated(runnable: Runnable, values: Sequence[Array], watch: Watch | None = None) -> list[Array]:
     from scaly_ir.dialects.prog.evaluate import run
 
     names = [parameter.name for parameter in runnable.inputs]
-    results = run(runnable.module, dict(zip(names, values, strict=True)))
+    results = run(runnable.module, dict(zip(names, values, strict=True)), watch=watch)
     return [results[result.name] for result in runnable.results]
 
 

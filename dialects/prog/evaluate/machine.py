@@ -19,6 +19,7 @@ from scaly_ir.dialects.prog.evaluate.memory import Array, Place, empty, filled, 
 from scaly_ir.dialects.prog.evaluate.places import Parameter
 from scaly_ir.dialects.prog.evaluate.procedures import Options, Procedure, compile_procedure
 from scaly_ir.dialects.prog.evaluate.scope import Misuse
+from scaly_ir.dialects.prog.evaluate.watching import NOBODY, Watch
 from scaly_ir.dialects.prog.evaluate.writer import Function
 from scaly_ir.dialects.prog.rules import NODE_RULES, REGISTERED_RULES
 from scaly_ir.dialects.prog.spec import SPEC
@@ -40,15 +41,17 @@ def execute(
     width: int,
     strict: bool,
     at_once: bool = True,
+    watch: Watch | None = None,
 ) -> dict[str, Array]:
-    """Do what `run` says; without `at_once` every trip of a loop is evaluated by itself."""
+    """Do what `run` says; without `at_once`, or when somebody watches, every trip of a loop is evaluated by itself."""
     if isinstance(width, bool) or not isinstance(width, int) or width < 1:
         raise _refused(f"width is {width!r}, expected a positive integer")
     _check_nodes(module)
     procs = _procedures(module)
     entry = _entry(procs, proc)
     functions: dict[CodeType, Piece] = {}
-    options = Options(None if shuffle is None else Random(shuffle), width, strict, at_once)
+    order = None if shuffle is None else Random(shuffle)
+    options = Options(order, width, strict, at_once and watch is None, watch or NOBODY)
     compiled = _compiled(entry, procs, options, functions)
     with np.errstate(all="ignore"):
         try:
