@@ -109,6 +109,7 @@ class Program:
         """Load a library; `OSError` when that fails."""
         import ctypes
 
+        self.unit = unit
         self.interface = unit.interface
         self.source = unit.source
         self.library = library

@@ -44,6 +44,7 @@ def execute(
     watch: Watch | None = None,
 ) -> dict[str, Array]:
     """Do what `run` says; without `at_once`, or when somebody watches, every trip of a loop is evaluated by itself."""
+    _check_kinds(module, inputs, proc)
     if isinstance(width, bool) or not isinstance(width, int) or width < 1:
         raise _refused(f"width is {width!r}, expected a positive integer")
     _check_nodes(module)
@@ -74,6 +75,20 @@ def _room_for(label: str, size: int, dtype: DType) -> Iterator[None]:
 
 def _refused(reason: str) -> EvaluationError:
     return EvaluationError(reason, reason=reason)
+
+
+def _check_kinds(module: object, inputs: object, proc: object) -> None:
+    """Refuse what is no program, no set of inputs and no name; `TypeError` for what is of no such kind at all."""
+    if not isinstance(module, Node):
+        raise TypeError(f"expected a module or procedure of 'prog', got {module!r}")
+    if module.op.dialect != "prog":
+        kind = f"a module or procedure of 'prog' is run, this is '{module.op.name}'"
+        hint = "pass 'lower' makes a program of a module, and sc.evaluate takes expressions"
+        raise _refused(f"{kind}{f'; {hint}' if module.op.dialect == 'expr' else ''}")
+    if not isinstance(inputs, Mapping):
+        raise TypeError(f"expected a mapping from names of inputs to arrays, got {inputs!r}")
+    if proc is not None and not isinstance(proc, str):
+        raise TypeError(f"expected the name of a procedure, got {proc!r}")
 
 
 def _check_nodes(module: Node) -> None:
