@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from scaly_ir.graph.node import Node
     from scaly_ir.text.diagnostics import Diagnostic
+    from scaly_ir.text.locations import Place
 
 
 class ScalyError(Exception):
@@ -78,7 +79,15 @@ class LoweringError(_BlamingError, NotImplementedError):
 
 
 class TranslateError(ScalyError, RuntimeError):
-    """A program cannot be translated, as when nobody says how an operator is spelled in C."""
+    """A program cannot be translated, as when nobody says how an operator is spelled in C.
+
+    `place` is where the operation to blame stands, or None when none is; `hint` says what may help.
+    """
+
+    def __init__(self, message: str, place: Place | None = None, hint: str = "") -> None:
+        super().__init__(message)
+        self.place = place
+        self.hint = hint
 
 
 class EvaluationError(ScalyError, ValueError):

@@ -1,7 +1,7 @@
-"""Remarks: what a pass has to say to people, on its way to the tool that shows it.
+"""Remarks and warnings: what a pass has to say to people, on its way to the tool that shows it.
 
-A pass calls `remark` and knows nothing of its audience; a tool, or a test, runs it inside `collect_remarks`. What is
-said where nobody collects is lost, so passes say only what the program does not depend on.
+A pass calls `remark` or `warn` and knows nothing of its audience; a tool, or a test, runs it inside `collect_remarks`.
+What is said where nobody collects is lost, so passes say only what the program does not depend on.
 """
 
 from __future__ import annotations
@@ -18,9 +18,18 @@ _LISTENING: Final[ContextVar[list[Diagnostic] | None]] = ContextVar("_LISTENING"
 
 def remark(message: str) -> None:
     """Say something about the program at hand to whoever collects remarks."""
+    _say(Diagnostic("remark", message))
+
+
+def warn(message: str) -> None:
+    """Say, to whoever collects remarks, what may not be meant as it is in the program at hand."""
+    _say(Diagnostic("warning", message))
+
+
+def _say(diagnostic: Diagnostic) -> None:
     said = _LISTENING.get()
     if said is not None:
-        said.append(Diagnostic("remark", message))
+        said.append(diagnostic)
 
 
 @contextmanager

@@ -6,15 +6,15 @@ import threading
 
 import pytest
 
-from scaly_ir.remarks import collect_remarks, remark
+from scaly_ir.remarks import collect_remarks, remark, warn
 from scaly_ir.text.diagnostics import Diagnostic
 
 
 def test_remarks_are_collected_in_order() -> None:
     with collect_remarks() as remarks:
         remark("one")
-        remark("two")
-    assert remarks == [Diagnostic("remark", "one"), Diagnostic("remark", "two")]
+        warn("two")
+    assert remarks == [Diagnostic("remark", "one"), Diagnostic("warning", "two")]
 
 
 def test_what_nobody_collects_is_lost() -> None:

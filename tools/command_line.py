@@ -62,10 +62,10 @@ class Given(NamedTuple):
             raise self.wrong(message + did_you_mean(self.text, known))
         return choices[self.text]
 
-    def number(self) -> int:
-        """Return the value as a number; `UsageError` when it is no whole number of at least 0."""
-        if not (self.text.isascii() and self.text.isdigit() and len(self.text) < 10):
-            raise self.wrong(f"option '{_dashed(self.name)}' expects a number of at least 0, got '{self.text}'")
+    def number(self, least: int = 0) -> int:
+        """Return the value as a number; `UsageError` when it is no whole number of at least `least`."""
+        if not (self.text.isascii() and self.text.isdigit() and len(self.text) < 10 and int(self.text) >= least):
+            raise self.wrong(f"option '{_dashed(self.name)}' expects a number of at least {least}, got '{self.text}'")
         return int(self.text)
 
 

@@ -93,6 +93,7 @@ OPTIONS: Final = (
 
 _OF_C: Final = ("cc", "sanitize", "keep", "no-cache")
 _OF_REF: Final = ("trace", "check-finite")
+_OF_COMPARISON: Final = ("rtol", "atol")
 
 
 class _Settings(General):
@@ -136,6 +137,9 @@ class _Settings(General):
             for name in names:
                 if name in self.last and engine == other and not both:
                     raise UsageError(f"option '--{name}' needs {needs}")
+        for name in _OF_COMPARISON:
+            if name in self.last and compare is None:
+                raise UsageError(f"option '--{name}' needs '--compare'")
         out = self.last.get("out")
         if out is not None and not out.text.endswith((".npz", ".npy")):
             raise out.wrong(f"option '--out' expects FILE.npz or FILE.npy, got '{out.text}'")
@@ -156,7 +160,7 @@ class _Settings(General):
         wanted.atol = _tolerance(last.get("atol"))
         if "print" in last:
             wanted.style = last["print"].choice({"full": "full", "summary": "summary", "none": "none"})
-        wanted.digits = last["digits"].number() if "digits" in last else None
+        wanted.digits = last["digits"].number(1) if "digits" in last else None
         wanted.trace, wanted.check_finite = "trace" in last, "check-finite" in last
         wanted.repeat = last["repeat"].number() if "repeat" in last else 0
         wanted.compilation = Compilation(text("cc"), "no-cache" not in last, text("keep"), "sanitize" in last)

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from scaly_ir.dialects.expr import ops
+from scaly_ir.dialects.expr.functions import outputs_of
 from scaly_ir.dialects.expr.ingest import checked
 from scaly_ir.effects import CallEffectKind
 from scaly_ir.graph import Node
@@ -40,8 +41,6 @@ def evaluate(exprs: Any, values: Mapping[str, Any]) -> Any:
     one whose `FNumpy` fails or gives another shape or dtype than the operation has, and for a value of more than 64
     axes. Results are arrays of their own, 0-d for scalars.
     """
-    import numpy
-
     from scaly_ir.dialects.expr.execution import Plans, run
 
     single = isinstance(exprs, Node)
@@ -52,18 +51,31 @@ def evaluate(exprs: Any, values: Mapping[str, Any]) -> Any:
     _check_names(inputs, values)
     arrays = [_input_array(node.attrs["name"], node.type, values[node.attrs["name"]]) for node in inputs]
     plans = Plans()
-    results = [numpy.array(result) for result in run(plans, plans.make(roots, inputs), arrays)]
+    results = _own(run(plans, plans.make(roots, inputs), arrays), roots)
     return results[0] if single else type(exprs)(results)
 
 
 def evaluate_function(function: Node, operands: Sequence[Array]) -> list[Array]:
     """Return the outputs of a function's node for arrays of exactly the types of its inputs, which are not checked."""
-    import numpy
-
     from scaly_ir.dialects.expr.execution import Plans, run
 
     plans = Plans()
-    return [numpy.array(result) for result in run(plans, plans.of(function), operands)]
+    return _own(run(plans, plans.of(function), operands), outputs_of(function))
+
+
+def _own(results: Sequence[Array], nodes: Sequence[Node]) -> list[Array]:
+    """Return results as arrays that nothing else shares."""
+    import numpy
+
+    from scaly_ir.dialects.expr.execution import no_memory
+
+    copies = []
+    for result, node in zip(results, nodes, strict=True):
+        try:
+            copies.append(numpy.array(result))
+        except MemoryError as failure:
+            raise no_memory(node) from failure
+    return copies
 
 
 # --- inputs -----------------------------------------------------------------------------------------------------------

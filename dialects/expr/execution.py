@@ -7,6 +7,7 @@ calls may be of any length. Nothing is rewritten. Source: expression specificati
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Generator, Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,7 +18,7 @@ from scaly_ir.dialects.expr.call_typing import LoopParts, loop_parts
 from scaly_ir.dialects.expr.functions import inputs_of, invocation, outputs_of
 from scaly_ir.errors import EvaluationError
 from scaly_ir.graph import Node, postorder
-from scaly_ir.numeric.evaluate import bad_reference, failed_reference
+from scaly_ir.numeric.evaluate import bad_reference, blaming, failed_reference
 from scaly_ir.tensors import MOST_AXES, TensorType
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ class Plans:
         constants = []
         groups = _invocations(order)
         for slot, node in enumerate(order):
-            _check_axes(node)
+            _check_array(node)
             if node.op is ops.INPUT:
                 continue
             if node.op is ops.CONST:
@@ -161,12 +162,19 @@ class Plans:
         return known
 
 
-def _check_axes(node: Node) -> None:
-    if node.type.ndim > MOST_AXES:
-        reason = f"'{node.op.name}' has {node.type.ndim} axes; what is evaluated has at most {MOST_AXES}"
-        failure = EvaluationError(reason, reason=reason)
-        failure.blamed = (node,)
-        raise failure
+def _check_array(node: Node) -> None:
+    """Refuse a value of a type that no array can have."""
+    type_: TensorType = node.type
+    if type_.ndim > MOST_AXES:
+        raise blaming(node, f"'{node.op.name}' has {type_.ndim} axes; what is evaluated has at most {MOST_AXES}")
+    if type_.size * numpy.dtype(str(type_.dtype)).itemsize > sys.maxsize:
+        raise no_memory(node)
+
+
+def no_memory(node: Node) -> EvaluationError:
+    """Return the error for an operation whose value, or what it takes to compute that, finds no memory."""
+    elements = "1 element" if node.type.size == 1 else f"{node.type.size} elements"
+    return blaming(node, f"'{node.op.name}' gives {elements} of {node.type.dtype}, for which there is no memory")
 
 
 def _with_frees(steps: Sequence[Step], kept: frozenset[int]) -> list[Step]:
@@ -224,16 +232,18 @@ def _frame(plan: Plan, operands: Sequence[Array]) -> Frame:
         given = [values[slot] for slot in args]
         for slot in frees:
             values[slot] = None
-        if isinstance(compute, Invocation):
-            results = yield from compute.results(given)
-            for slot, result in zip(targets, results, strict=True):
-                values[slot] = result
-        else:
-            try:
+        try:
+            if isinstance(compute, Invocation):
+                results = yield from compute.results(given)
+                for slot, result in zip(targets, results, strict=True):
+                    values[slot] = result
+            else:
                 values[targets[0]] = compute(*given)
-            except EvaluationError as failure:
-                failure.blamed = (plan.nodes[targets[0]],)  # equal operations share what computes them
-                raise
+        except EvaluationError as failure:
+            failure.blamed = (plan.nodes[targets[0]],)  # equal operations share what computes them
+            raise
+        except MemoryError as failure:
+            raise no_memory(plan.nodes[targets[0]]) from failure
         del given
     return [values[slot] for slot in plan.outputs]
 
@@ -340,5 +350,5 @@ def _write(flat: Array, k: int, entry: Array) -> None:
 def _resolved(node: Node, key: str) -> Node:
     function = node.attrs[key]
     if not isinstance(function, Node):
-        raise ValueError(f"'{node.op.name}' refers to the function '{function}', which is not defined here")
+        raise blaming(node, f"'{node.op.name}' refers to the function '{function}', which is not defined here")
     return function

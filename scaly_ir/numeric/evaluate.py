@@ -134,15 +134,16 @@ def failed_reference(node: Node, error: Exception) -> EvaluationError:
     """Return the error for an exception inside the `FNumpy` of a node's operator."""
     said = " ".join(str(error).split())
     raised = f"{type(error).__name__}: {said}" if said else type(error).__name__
-    return _blaming(node, f"FNumpy of '{node.op.name}' failed: {raised}")
+    return blaming(node, f"FNumpy of '{node.op.name}' failed: {raised}")
 
 
 def bad_reference(node: Node, given: str) -> EvaluationError:
     """Return the error for what the `FNumpy` of a node's operator gave."""
-    return _blaming(node, f"FNumpy of '{node.op.name}' gave {given}")
+    return blaming(node, f"FNumpy of '{node.op.name}' gave {given}")
 
 
-def _blaming(node: Node, reason: str) -> EvaluationError:
+def blaming(node: Node, reason: str) -> EvaluationError:
+    """Return the error for a node that cannot be evaluated."""
     failure = EvaluationError(reason, reason=reason)
     failure.blamed = (node,)
     return failure

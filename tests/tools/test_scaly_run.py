@@ -105,12 +105,11 @@ def test_standard_input_and_files() -> None:
         (["@scal"], SCALE, 1, "there is no function @scal in the file; did you mean @scale?"),
         (["a.sir", "b.sir"], "", 2, "scaly-run runs one file, found 'a.sir' and 'b.sir'"),
         (["@"], SCALE, 2, "'@' expects the name of a function behind it"),
-        (["--rtol=-1"], SCALE, 2, "option '--rtol' expects a number of at least 0, got '-1'"),
+        (["--compare", "--rtol=-1"], SCALE, 2, "option '--rtol' expects a number of at least 0, got '-1'"),
         (["--engine=d"], SCALE, 2, "option '--engine' expects 'ref' or 'c', got 'd'"),
         (["--compare", "--engine=c"], SCALE, 2, "option '--compare' without a file runs both engines"),
         (["--sanitize"], SCALE, 2, "option '--sanitize' needs '--engine=c' or '--compare'"),
         (["--oops"], SCALE, 2, "unknown option '--oops'"),
-        (["--trace"], "prog.proc @f() {\n}\n", 1, "--trace watches functions of 'expr'; @f is a procedure"),
     ],
 )
 def test_what_cannot_be_run(argv: list[str], text: str, code: int, message: str) -> None:
@@ -209,6 +208,12 @@ def test_digits_and_repeat() -> None:
     assert re.fullmatch(r"scaly-run: @scale \(ref\), 3 calls: best [\d.]+ [mun]?s, mean [\d.]+ [mun]?s\n", done.err)
 
 
+def test_more_digits_than_there_are() -> None:
+    assert scaly_run("--in=x=[1,2,3]", "--in=k=0.1", "--digits=999999999").out.endswith(
+        "[0.1, 0.2, 0.30000000000000004]\n"
+    )
+
+
 def test_a_nan_is_a_nan_whatever_its_bits() -> None:
     np.save("x.npy", np.array([np.nan, -np.nan, np.frombuffer(b"\x01\0\0\0\0\0\xf8\x7f")[0]]))
     assert scaly_run("--in", "x=x.npy", stdin=same("tensor<3xfloat64>")).out.endswith("[nan, nan, nan]\n")
@@ -299,6 +304,142 @@ def test_the_compilers_checks() -> None:
     assert (done.code, done.out) == (1, "")
     assert "error: a check of the compiled code failed: " in done.err
     assert "heap-buffer-overflow" in done.err
+
+
+# --- what kills compiled code, and what it has no room for ------------------------------------------------------------
+
+DIVISION = """\
+prog.proc @f(%x: memref<2xfloat64>, %y: memref<1xfloat64>) {input_count=1} {
+  %a = prog.assign prog.cast(prog.load %x[0], int64) : int64 {declare=True}
+  %b = prog.assign prog.cast(prog.load %x[1], int64) : int64 {declare=True}
+  prog.store prog.cast(prog.div(%a, %b), float64), %y[0] : float64
+}
+"""
+
+WILD = """\
+prog.proc @f(%x: memref<1xfloat64>, %y: memref<1xfloat64>) {input_count=1} {
+  prog.store prog.load %x[prog.cast(prog.load %x[0], int64)], %y[0] : float64
+}
+"""
+
+
+@needs_cc
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="a process of its own needs fork")
+def test_what_kills_compiled_code_is_an_error() -> None:
+    done = scaly_run("--in", "x=[1,0]", "--engine=c", stdin=DIVISION)
+    assert (done.code, done.out) == (1, "")
+    assert done.err == (
+        "scaly-run: error: the compiled code was killed by signal SIGFPE (a division of integers by zero, or of the "
+        "least integer by -1); --engine=ref finds the place\n"
+    )
+    assert scaly_run("--in", "x=[7,-2]", "--compare", "--repeat=2", stdin=DIVISION).code == 0
+    least = "x=[-9223372036854775808,-1]"  # which the text takes care of
+    assert (
+        scaly_run("--in", least, "--engine=c", stdin=DIVISION).out
+        == "y: memref<1xfloat64>\n  [-9.223372036854776e+18]\n"
+    )
+    done = scaly_run("--in", "x=[1e15]", "--engine=c", stdin=WILD)
+    assert (done.code, done.out, "killed by signal SIGSEGV (an address" in done.err) == (1, "", True)
+
+
+@needs_cc
+def test_parameters_that_are_read_and_written_by_compiled_code() -> None:
+    text = "prog.proc @f(%x: memref<2xfloat64>) {\n  prog.store prog.load %x[0], %x[1] : float64\n}\n"
+    done = scaly_run("--in", "x=[3,4]", "--engine=c", "--repeat=3", stdin=text)
+    assert (done.code, done.out) == (0, "x: memref<2xfloat64>\n  [3.0, 3.0]\n")
+
+
+HUGE_WORKSPACE = """\
+prog.module {
+  prog.proc @f(%y: memref<1xfloat64>) {input_count=0, sz_w=1000000000000, w_self=1000000000000} {
+    %w0 = prog.buffer : memref<1000000000000xfloat64, private> = prog.workspace offset 0
+    %b = prog.buffer : memref<BUFFERxfloat64, private>
+    prog.store 1, %b[9] : float64
+    prog.store prog.load %b[9], %y[0] : float64
+  }
+}
+"""
+
+
+@needs_cc
+@pytest.mark.skipif(sys.platform != "linux", reason="the address space cannot be limited")
+@pytest.mark.parametrize("buffer", ["10", "100000"])  # a large one gets a stack of its own
+def test_no_memory_for_the_workspace(buffer: str) -> None:
+    Path("w.sir").write_text(HUGE_WORKSPACE.replace("BUFFER", buffer))
+    command = f"ulimit -v 8000000; exec {sys.executable} -m scaly_ir.tools.scaly_run w.sir --random=1 --engine="
+    for engine in ("ref", "c", "c --repeat=2"):
+        done = subprocess.run(["sh", "-c", command + engine], env=environment(), capture_output=True, text=True)
+        what = "the workspace needs 1000000000000 elements of float64"
+        assert done.stderr == f"scaly-run: error: {what}, for which there is no memory\n"
+        assert (done.returncode, done.stdout) == (1, "")
+
+
+OUTER = """\
+expr.func @f(%x: tensor<4000000xfloat64>, %z: tensor<4000000x1xfloat64>) -> (%y: tensor<4000000x4000000xfloat64>) {
+  %0 = expr.input {name="x"} : tensor<4000000xfloat64>
+  %1 = expr.input {name="z"} : tensor<4000000x1xfloat64>
+  %2 = expr.mul(%0, %1) : tensor<4000000x4000000xfloat64>
+  expr.return %2
+}
+"""
+
+
+def test_no_memory_for_a_value() -> None:
+    done = scaly_run("--random=1", stdin=OUTER)
+    what = "'expr.mul' gives 16000000000000 elements of float64, for which there is no memory"
+    assert (done.code, done.out) == (1, "")
+    assert done.err.startswith(f"<stdin>:4:3: error: {what}\n")
+    beyond = OUTER.replace("4000000", "4000000000")  # more than any array has
+    done = scaly_run("--in", "x=[1]", "--in", "z=[[1]]", stdin=beyond)
+    assert done.code == 1
+    done = scaly_run("--random=1", "--check-finite", stdin=OUTER)
+    assert (done.code, what in done.err) == (1, True)
+
+
+@needs_cc
+def test_no_memory_for_a_result_of_compiled_code() -> None:
+    done = scaly_run("--random=1", "--engine=c", stdin=OUTER)
+    what = "result %y of @f is tensor<4000000x4000000xfloat64>"
+    assert (done.code, done.out, done.err) == (1, "", f"scaly-run: error: {what}, for which there is no memory\n")
+
+
+@pytest.mark.parametrize("extent", [10**12, 9 * 10**17])
+@pytest.mark.parametrize("kind", ["tensor", "memref"])
+@pytest.mark.parametrize(
+    "options", [["--random=1"], ["--in", "x=arange"], ["--in", "x=fill:2"], ["--in", "0=random:3"]]
+)
+def test_no_memory_for_an_input(kind: str, extent: int, options: list[str]) -> None:
+    type_ = f"{kind}<{extent}xfloat64>"
+    text = f"prog.proc @same(%x: {type_}) {{input_count=1}} {{\n}}\n" if kind == "memref" else same(type_)
+    done = scaly_run(*options, stdin=text)
+    origin = " ".join(options)
+    assert (done.code, done.out) == (1, "")
+    assert f": error: input %x of @same, {origin}: it is {type_}, for which there is no memory\n" in done.err
+    assert done.err.startswith("<stdin>:1:")
+
+
+def test_places_of_what_the_evaluators_refuse() -> None:
+    text = "expr.func @f(%x: tensor<2xint64>) -> (%y: tensor<2xint64>) {\n"
+    text += '  %0 = expr.input {name="x"} : tensor<2xint64>\n'
+    text += '  %1 = expr.call(%0) {callee="inner", output=0} : tensor<2xint64>\n  expr.return %1\n}\n'
+    message = "'expr.call' refers to the function 'inner', which is not defined here"
+    assert scaly_run("--random=1", stdin=text).err.startswith(f"<stdin>:3:3: error: {message}\n")
+    head = "prog.proc @g(%x: memref<1xfloat64>, %y: memref<2xfloat64>) {input_count=1} {\n}\n"
+    text = head + head.replace("@g", "@f").replace("{\n", "{\n  prog.store 1, %y[0] : float64\n", 1)
+    done = scaly_run("--random=1", stdin=text)
+    assert done.err.startswith("<stdin>:3:37: error: @f: element 1 of output %y is never written\n")
+    assert "                                    ^~~~~~~~~~~~~~~~~~~~~\n" in done.err
+
+
+@needs_cc
+@pytest.mark.skipif(not Path("/bin/true").exists(), reason="needs a command that does nothing")
+@pytest.mark.parametrize("options", [["--no-cache"], [], ["--sanitize"]])
+def test_a_compiler_that_makes_nothing(options: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SCALY_IR_CC", "/bin/true")
+    done = scaly_run(*INPUTS, "--engine=c", *options)
+    assert (done.code, done.out) == (1, "")
+    assert "error: the C compiler failed: '/bin/true' says that all went well, but it made no file 'kernel" in done.err
+    assert "Errno" not in done.err
 
 
 def test_questions_load_no_arrays() -> None:

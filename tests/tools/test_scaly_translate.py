@@ -152,7 +152,7 @@ def test_a_fragment() -> None:
     assert scaly_translate("--to=sir", stdin=text) == (0, text, "")
     assert scaly_translate("--to=c", stdin=text).code == 1
     assert scaly_translate("--to=json", stdin=text).code == 0
-    assert "module of dialect 'prog' alone" in scaly_translate("--to=sir", "--func=@f", stdin=text).err
+    assert "out of a file of functions or procedures alone" in scaly_translate("--to=sir", "--func=@f", stdin=text).err
 
 
 @pytest.mark.parametrize(

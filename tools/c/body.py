@@ -138,9 +138,11 @@ class Body:
 
     def _loop(self, node: Node) -> str:
         domain = node.args[0]
-        bounds = [self._scalars.text(bound) for bound in domain.args]
+        start, stop = [self._scalars.text(bound) for bound in domain.args[:2]]
+        name = self._names.of[domain.attrs["name"]]
+        advance = self._scalars.advance(name, domain)
         self._ranges.enter_loop(domain)
-        return loop_head(self._names.of[domain.attrs["name"]], *bounds)
+        return loop_head(name, start, stop, advance)
 
     def _assign(self, node: Node, indent: str) -> None:
         target, (value,) = node.attrs["target"], node.args
@@ -220,10 +222,9 @@ class Body:
             self.declarations.append(f"{INDENT}(void){text};\n")
 
 
-def loop_head(variable: str, start: str, stop: str, step: str = "1") -> str:
-    """Return the head of a loop."""
-    advance = f"++{variable}" if step == "1" else f"{variable} += {step}"
-    return f"for (long long {variable} = {start}; {variable} < {stop}; {advance})"
+def loop_head(variable: str, start: str, stop: str, advance: str = "") -> str:
+    """Return the head of a loop; it goes on by one unless `advance` says otherwise."""
+    return f"for (long long {variable} = {start}; {variable} < {stop}; {advance or f'++{variable}'})"
 
 
 def address(place: str, index: str) -> str:

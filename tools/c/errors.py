@@ -4,20 +4,10 @@ from __future__ import annotations
 
 from scaly_ir.errors import TranslateError
 from scaly_ir.graph import Node
-from scaly_ir.text.locations import Place
 
 
 class CTranslateError(TranslateError):
-    """A program has no C form.
-
-    `place` is the operation to blame, or None when the program as a whole is; `node` the node in it, and `hint` says
-    what may help.
-    """
-
-    def __init__(self, message: str, place: Place | None = None, hint: str = "") -> None:
-        super().__init__(message)
-        self.place = place
-        self.hint = hint
+    """A program has no C form; `node` is the node to blame at its place."""
 
     @property
     def node(self) -> Node | None:

@@ -37,8 +37,12 @@ _BODIES: Final[dict[str, tuple[str, str]]] = {
     "abs": ("T a", "  return a < 0 ? (T)(0 - (U)a) : a;\n"),
     "min": ("T a, T b", "  return a < b ? a : b;\n"),
     "max": ("T a, T b", "  return a < b ? b : a;\n"),
+    "next": ("T a, T b", "  return b > 0 && a > (M) - b ? (M) : (T)((U)a + (U)b);\n"),
 }
-"""Parameters and body by name, with ``T`` for the type and ``U`` for the unsigned one."""
+"""Parameters and body by name, with ``T`` for the type, ``U`` for the unsigned one and ``(M)`` for the greatest value.
+
+What is ``next`` to a loop's variable stays at the greatest value when it would leave the type: no end is beyond that.
+"""
 
 
 def helper_name(name: str, dtype: DType) -> str:
@@ -48,7 +52,10 @@ def helper_name(name: str, dtype: DType) -> str:
 
 def _text(name: str, dtype: DType) -> str:
     params, body = [
-        part.replace("T ", f"{dtype.c_type} ").replace("(T)", f"({dtype.c_type})").replace("(U)", f"(u{dtype.c_type})")
+        part.replace("T ", f"{dtype.c_type} ")
+        .replace("(T)", f"({dtype.c_type})")
+        .replace("(U)", f"(u{dtype.c_type})")
+        .replace("(M)", f"INT{dtype.bits}_MAX")
         for part in _BODIES[name]
     ]
     return f"static inline {dtype.c_type} {helper_name(name, dtype)}({params}) {{\n{body}}}\n"

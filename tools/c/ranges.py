@@ -12,9 +12,10 @@ from typing import Any
 from scaly_ir.dialects.prog import ops
 from scaly_ir.graph import Node
 from scaly_ir.numeric.bounds import bounds
-from scaly_ir.numeric.interval import Interval, covering
+from scaly_ir.numeric.interval import Interval, covering, full
 from scaly_ir.tools.c.usage import Usage, buffer_name
 from scaly_ir.tools.c.widths import LANE_COUNTS, WIDTHS
+from scaly_ir.types import INT64
 
 
 class Ranges(Mapping[Any, Interval]):
@@ -53,6 +54,12 @@ class Ranges(Mapping[Any, Interval]):
 
     def __len__(self) -> int:
         return len(self._variables)
+
+    def may_leave_int64(self, domain: Node) -> bool:
+        """Tell whether a loop variable may leave its type after the last trip, which saw it below the loop's end."""
+        _, stop, step = domain.args
+        cache: dict[Node, Interval] = {}
+        return bounds(stop, self, cache).high - 1 + bounds(step, self, cache).high > full(INT64).high
 
     def enter_loop(self, domain: Node) -> None:
         """Learn the values of a loop variable; the loop may read its end again, so any of its values counts."""

@@ -1,13 +1,16 @@
 """The identifiers that C, C++ and the headers of generated files have a meaning for, as tables and patterns.
 
 The headers are ``math.h``, ``stddef.h`` and ``stdint.h``, with what they declare beside the standard; as C++ they bring
-``stdlib.h`` along. That nothing is missing is tested against the preprocessor.
+``stdlib.h`` along. That nothing is missing is tested against the preprocessor. `library_names.py` has what the rest of
+the library calls its own.
 """
 
 from __future__ import annotations
 
 import re
 from typing import Final
+
+from scaly_ir.tools.c import library_names
 
 KEYWORDS: Final = frozenset(
     # C99 to C23
@@ -102,6 +105,7 @@ is_private: Final = re.compile(r"_[A-Z]|SCALY_|scaly_").match
 
 def is_reserved(identifier: str) -> bool:
     """Tell whether the language, its library or the generated text has a meaning for an identifier."""
-    if identifier in KEYWORDS or identifier in LIBRARY or is_private(identifier) is not None:
+    if identifier in KEYWORDS or identifier in LIBRARY or identifier in library_names.NAMES:
         return True
-    return "__" in identifier or _is_in_family(identifier) is not None
+    families = (is_private, _is_in_family, library_names.is_in_series)
+    return "__" in identifier or any([is_one_of(identifier) is not None for is_one_of in families])

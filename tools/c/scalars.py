@@ -18,7 +18,7 @@ from scaly_ir.targets import INTRINSIC, LEGALIZE, target_attr
 from scaly_ir.text.locations import Place
 from scaly_ir.text.spelling import spell_name
 from scaly_ir.tools.c.errors import CTranslateError
-from scaly_ir.tools.c.helpers import HELPERS
+from scaly_ir.tools.c.helpers import HELPERS, helper_name
 from scaly_ir.tools.c.literals import float_text, int_text, is_plain_int
 from scaly_ir.tools.c.ranges import Ranges
 from scaly_ir.tools.c.spelling import Spelling, SpellingError, Template, call_of, guarded, spelling_of, widened
@@ -89,6 +89,15 @@ class Scalars:
                 pieces.append(f"({leaf})" if negative else leaf)
         return "".join(pieces)
 
+    def advance(self, variable: str, domain: Node) -> str:
+        """Return how the variable of a loop goes on to the next trip."""
+        step = self.text(domain.args[2])
+        if self._ranges.may_leave_int64(domain):
+            helper = helper_name("next", INT64)
+            self._used.add(helper)
+            return f"{variable} = {helper}({variable}, {step})"
+        return f"++{variable}" if step == "1" else f"{variable} += {step}"
+
     def _leaf(self, node: Node) -> str | None:
         op = node.op
         if op is ops.VAR:
@@ -126,7 +135,7 @@ class Scalars:
             except SpellingError as problem:
                 raise self.refused(str(problem), node) from problem
             if spelling is None:
-                raise self.refused(f"no c lowering for operator '{node.op.name}'", node, _what_helps(node.op))
+                raise self.refused(f"no c lowering for operator '{node.op.name}'", node, what_helps(node.op))
             self._spellings[key] = spelling
         return spelling
 
@@ -185,11 +194,11 @@ class Scalars:
         return tuple([operand for operand in node.args if operand.type is INT64])
 
 
-def _what_helps(op: Op) -> str:
-    """Return what to do about an operator without C text, or an empty string."""
-    if target_attr(op, INTRINSIC, "c") is not None:
+def what_helps(op: Op, target: str = "c") -> str:
+    """Return what to do about an operator without text in a target, or an empty string."""
+    if target_attr(op, INTRINSIC, target) is not None:
         return "pass 'lower_intrinsics' rewrites it for this target"
-    if target_attr(op, LEGALIZE, "c") is not None:
+    if target_attr(op, LEGALIZE, target) is not None:
         return "pass 'legalize' rewrites it for this target"
     return ""
 

@@ -132,7 +132,8 @@ class VectorBody:
         self._ranges.enter_loop(domain)
         name = domain.attrs["name"]
         self._is_same(name)
-        return loop_head(self._names.of[name], *[self._same.text(bound) for bound in domain.args])
+        start, stop = [self._same.text(bound) for bound in domain.args[:2]]
+        return loop_head(self._names.of[name], start, stop, self._same.advance(self._names.of[name], domain))
 
     def _is_same(self, name: str) -> None:
         """Take note of an integer that all lanes share."""

@@ -113,7 +113,7 @@ def build(folder: Path, source: str, toolchain: Toolchain, kept: Path | None = N
     arguments = toolchain.arguments(SOURCE, LIBRARY)
     _write(folder / SOURCE, source)
     _write(folder / COMMAND, " ".join(arguments) + "\n")
-    message = run_compiler(arguments, folder)
+    message = run_compiler(arguments, folder, LIBRARY)
     if message is None:
         return
     if kept is not None:
@@ -126,8 +126,8 @@ def _write(path: Path, text: str) -> None:
     path.write_bytes(text.encode("utf-8", "surrogatepass"))
 
 
-def run_compiler(arguments: Sequence[str], folder: Path) -> str | None:
-    """Run a compiler in a folder; return the beginning of what it says when it fails."""
+def run_compiler(arguments: Sequence[str], folder: Path, target: str) -> str | None:
+    """Run a compiler in a folder; return the beginning of what it says when it fails, or makes no file `target`."""
     environment = {**os.environ, "LC_ALL": "C"}
     try:
         done = subprocess.run(
@@ -137,8 +137,10 @@ def run_compiler(arguments: Sequence[str], folder: Path) -> str | None:
         raise
     except OSError as failure:
         return f"cannot run '{arguments[0]}': {failure.strerror}"
-    if done.returncode == 0:
+    if done.returncode == 0 and (folder / target).is_file():
         return None
+    if done.returncode == 0:
+        return f"'{arguments[0]}' says that all went well, but it made no file '{target}'"
     return first_lines((done.stderr or done.stdout).decode("utf-8", "replace")) or f"exit code {done.returncode}"
 
 

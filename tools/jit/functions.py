@@ -34,7 +34,10 @@ CDialect = Literal["gnu", "c"]
 
 
 class CompiledFunction:
-    """A function that always runs compiled code; it is called on numbers as the function itself is."""
+    """A function that always runs compiled code; it is called on numbers as the function itself is.
+
+    Pickled, it is its text in C, which is compiled again, or found among what was compiled, where it is read.
+    """
 
     def __init__(self, function: Function, program: Program) -> None:
         self.function = function
@@ -55,8 +58,15 @@ class CompiledFunction:
         values = self.function.numbers(args)
         return rebuild(self.function.output_tree, run(self._program, self.function.node, values))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _compiled_again, (self.function, self._program.unit)
+
     def __repr__(self) -> str:
         return f"<Compiled{repr(self.function)[1:]}"
+
+
+def _compiled_again(function: Function, unit: Unit) -> CompiledFunction:
+    return CompiledFunction(function, compile_unit(unit, find_toolchain()))
 
 
 def compile(

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any, Final
 from scaly_ir.dialects.prog import ops
 from scaly_ir.dialects.prog.build import statements_in
 from scaly_ir.errors import CompileError, LoweringError
-from scaly_ir.graph import Node
+from scaly_ir.graph import Node, preorder
 from scaly_ir.tools.c import COptions, render_source
 from scaly_ir.tools.c.interface import Interface, is_free
-from scaly_ir.tools.c.names import spelled
+from scaly_ir.tools.c.names import exported, spelled
 from scaly_ir.tools.c.procedures import STATUS
 from scaly_ir.tools.c.reserved import is_reserved
+from scaly_ir.tools.c.scalars import external_functions
 from scaly_ir.tools.c.usage import element_count, workspace_sizes
 from scaly_ir.tools.jit.cache import cache_root, key_of, load_cached, temporary_root
 from scaly_ir.tools.jit.toolchain import Toolchain
@@ -72,15 +73,18 @@ class Unit:
 
 
 def _with_free_name(module: Node) -> Node:
-    if not module.args or is_free(Interface.of(module.args[-1], 0)):
+    """Return a module whose entry has a name that means nothing in C, to the library or to what the text calls."""
+    if not module.args:
         return module
     entry = module.args[-1]
-    taken = {proc.attrs["name"] for proc in module.args}
+    externals = external_functions(preorder(module))
+    if is_free(Interface.of(entry, 0)) and exported(entry.attrs["name"]) not in externals:
+        return module
+    taken = {*[proc.attrs["name"] for proc in module.args], *externals}
     stem = f"{spelled(entry.attrs['name'])}_entry"
     stem = f"x_{stem.lstrip('_')}" if is_reserved(stem) else stem
-    name = next(
-        name for name in (stem, *[f"{stem}{number}" for number in range(2, len(taken) + 2)]) if name not in taken
-    )
+    names = (stem, *[f"{stem}{number}" for number in range(2, len(taken) + 3)])
+    name = next(name for name in names if name not in taken)
     return module.replace(args=(*module.args[:-1], entry.with_attrs(name=name)))
 
 
@@ -105,6 +109,7 @@ class Program:
         """Load a library; `OSError` when that fails."""
         import ctypes
 
+        self.unit = unit
         self.interface = unit.interface
         self.source = unit.source
         self.library = library
@@ -120,7 +125,7 @@ class Program:
         """Fill the outputs; arrays come in the order of the parameters, and those that are also read are filled before.
 
         All are float64, contiguous and of the right size, and no output overlaps another array. `CompileError` when the
-        compiled code reports a failure.
+        compiled code reports a failure, and when there is no memory for its workspace or stack.
         """
         arguments = self._inputs(*[self._address(array) for array in inputs])
         results = self._outputs(*[self._address(array) for array in outputs])
@@ -137,9 +142,7 @@ class Program:
     def _call(self, arguments: Any, results: Any) -> int:
         workspace = None
         if self.interface.workspace:
-            import numpy
-
-            held = numpy.empty(self.interface.workspace)
+            held = _room(self.interface.workspace)
             workspace = held.ctypes
         status: int = self._function(arguments, results, None, workspace, _NO_FLAGS)
         return status
@@ -148,16 +151,38 @@ class Program:
         return array.ctypes.data if array.size else self._nowhere
 
 
+def _room(count: int) -> Array:
+    """Return memory for a workspace."""
+    import numpy
+
+    try:
+        return numpy.empty(count)
+    except (MemoryError, ValueError) as failure:  # which of them depends on how far too large it is
+        what = f"the workspace needs {count} elements of float64"
+        raise CompileError(f"{what}, for which there is no memory") from failure
+
+
 _STACK_SIZE: Final = threading.Lock()
 """Held while the size of the next thread's stack, which is the process's, is changed."""
 
 
 def _on_own_stack(call: Callable[[], int], needed: int) -> int:
-    """Make a call in a thread whose stack is large enough."""
+    """Make a call in a thread whose stack is large enough; what it raises is raised here."""
     found: list[int] = []
-    thread = threading.Thread(target=lambda: found.append(call()), name="scaly-ir")
+    failures: list[BaseException] = []
+
+    def settle() -> None:
+        try:
+            found.append(call())
+        except BaseException as failure:  # the thread has nobody else to tell
+            failures.append(failure)
+
+    thread = threading.Thread(target=settle, name="scaly-ir")
     with _STACK_SIZE:
-        before = threading.stack_size((2 * needed + (1 << 20)) & ~0xFFFF)
+        try:
+            before = threading.stack_size((2 * needed + (1 << 20)) & ~0xFFFF)
+        except ValueError as failure:
+            raise CompileError(f"no stack of {needed:,} bytes can be had: {failure}") from failure
         try:
             thread.start()
         except RuntimeError as failure:
@@ -165,6 +190,8 @@ def _on_own_stack(call: Callable[[], int], needed: int) -> int:
         finally:
             threading.stack_size(before)
     thread.join()
+    if failures:
+        raise failures[0]
     return found[0]
 
 

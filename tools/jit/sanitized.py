@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     Array = np.ndarray[Any, Any]
 
 _PROGRAM: Final = "kernel"
+_NO_MEMORY: Final = 97
+"""The exit code of a program that finds no memory for its arrays."""
 _CHECKS: Final = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 
 _MAIN: Final = """\
@@ -36,6 +38,9 @@ _MAIN: Final = """\
 
 static double* scaly_buffer(size_t count, int filled) {{
   double* p = malloc(count * sizeof(double));
+  if (count && !p) {{
+    exit({no_memory});
+  }}
   if (filled && fread(p, sizeof(double), count, stdin) != count) {{
     exit(98);
   }}
@@ -72,7 +77,7 @@ class SanitizedProgram:
             arguments = self._toolchain.arguments(SOURCE, _PROGRAM)
             (folder / SOURCE).write_text(self._unit.source + self._main(), encoding="utf-8")
             (folder / COMMAND).write_text(" ".join(arguments) + "\n", encoding="utf-8")
-            message = run_compiler(arguments, folder)
+            message = run_compiler(arguments, folder, _PROGRAM)
             if self._keep:
                 shutil.copytree(folder, self._keep, dirs_exist_ok=True)
             if message is not None:
@@ -84,11 +89,17 @@ class SanitizedProgram:
                 [str(folder / _PROGRAM)],
                 input=b"".join(given),
                 capture_output=True,
-                env={**os.environ, "ASAN_OPTIONS": "detect_leaks=0", "UBSAN_OPTIONS": "print_stacktrace=0"},
+                env={
+                    **os.environ,
+                    "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1",
+                    "UBSAN_OPTIONS": "print_stacktrace=0",
+                },
                 check=False,
             )
         finally:
             shutil.rmtree(folder, ignore_errors=True)
+        if done.returncode == _NO_MEMORY:
+            raise CompileError("there is no memory for the arrays and the workspace of the compiled code")
         if done.returncode:
             report = first_lines(done.stderr.decode("utf-8", "replace").replace(f"{folder}{os.sep}", ""))
             raise CompileError(f"a check of the compiled code failed: {report or f'exit code {done.returncode}'}")
@@ -117,5 +128,6 @@ class SanitizedProgram:
             buffers="".join(buffers),
             workspace=f"scaly_buffer({interface.workspace}, 0)" if interface.workspace else "NULL",
             name=interface.name,
+            no_memory=_NO_MEMORY,
             writes="".join(writes),
         )

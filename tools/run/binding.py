@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from scaly_ir.text.diagnostics import Diagnostic, did_you_mean, error
@@ -35,7 +37,7 @@ def bind(runnable: Runnable, sources: Sources) -> tuple[list[Array], list[Diagno
     def attempt(at: int, origin: str, make: Any) -> None:
         parameter = runnable.inputs[at]
         try:
-            arrays[at] = _dense(make(parameter), parameter)
+            arrays[at] = _dense(_with_room(make, parameter), parameter)
         except ValueFault as fault:
             faults.append(
                 error(f"input {parameter.shown} of {runnable.shown}, {origin}: {fault}", parameter.span, "input")
@@ -58,7 +60,7 @@ def bind(runnable: Runnable, sources: Sources) -> tuple[list[Array], list[Diagno
         if at in arrays or (parameter.span is not None and parameter.span in blamed):
             continue
         if sources.seed is not None:
-            arrays[at] = random_array(sources.seed, parameter, at)
+            attempt(at, f"--random={sources.seed}", partial(random_array, sources.seed, position=at))
         else:
             what = f"input {parameter.shown} of {runnable.shown} has no value; it is {parameter.type}"
             faults.append(error(f"{what}; give --in {parameter.name}=VALUE, or --random=SEED", parameter.span, "input"))
@@ -81,6 +83,16 @@ def _from_archive(runnable: Runnable, path: str, positions: dict[str, int], atte
             message = f"'{path}' has '{name}', which is no input of {runnable.shown}"
             warnings.append(Diagnostic("warning", message, None, "input"))
     return warnings
+
+
+def _with_room(make: Callable[[Parameter], Array], parameter: Parameter) -> Array:
+    """Return what is made for a parameter, if there is memory for it."""
+    try:
+        return make(parameter)
+    except (MemoryError, ValueError) as failure:  # which of them depends on how far too large it is
+        if isinstance(failure, ValueError) and parameter.bytes <= sys.maxsize:
+            raise
+        raise ValueFault(f"it is {parameter.type}, for which there is no memory") from failure
 
 
 def _dense(array: Array, parameter: Parameter) -> Array:

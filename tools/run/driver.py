@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
+from scaly_ir.dialects.prog.evaluate.watching import Watch
 from scaly_ir.errors import CompileError, EvaluationError, LoweringError, ScalyError, TranslateError
 from scaly_ir.graph import Node
 from scaly_ir.text.diagnostics import Diagnostic, error
@@ -14,7 +15,7 @@ from scaly_ir.text.source import Source, Span
 from scaly_ir.tools.input_driver import InputDriver
 from scaly_ir.tools.reporting import Reporter, write
 from scaly_ir.tools.run.binding import Sources, bind
-from scaly_ir.tools.run.engines import Compilation, Compute, compiled, evaluator
+from scaly_ir.tools.run.engines import Compilation, Compute, compiled, evaluator, watched_procedure
 from scaly_ir.tools.run.interface import Parameter, RunError, Runnable, find_function
 
 if TYPE_CHECKING:
@@ -81,7 +82,11 @@ class Runner(InputDriver[Outcome]):
             return self._run(runnable, values)
         except RunError as failure:
             self._reporter.refuse(failure.diagnostics)
-            return None
+        except MemoryError as failure:  # nobody knows better what it was wanted for
+            if self._traceback:
+                self._reporter.show_traceback(failure)
+            self._reporter.refuse([error(f"{self._stage} finds no memory: {failure}".rstrip(": "), code="run")])
+        return None
 
     def _run(self, runnable: Runnable, values: Sequence[Array]) -> Outcome:
         wanted = self._wanted
@@ -122,26 +127,24 @@ class Runner(InputDriver[Outcome]):
             if self._verbose:
                 self._reporter.say(f"compiling {runnable.shown}")
             return compiled(runnable, wanted.compilation)
-        watches: list[Callable[[Node, Node, Array], None]] = []
-        if wanted.trace or wanted.check_finite:
-            if not runnable.is_expr:
-                option = "--trace" if wanted.trace else "--check-finite"
-                raise RunError(
-                    error(f"{option} watches functions of 'expr'; {runnable.shown} is a procedure", code="run")
-                )
-            from scaly_ir.tools.run.tracing import FiniteCheck, Trace
-
-            if wanted.trace:
-                watches.append(Trace(lambda text: write(self._stderr, text), wanted.digits))
-            if wanted.check_finite:
-                watches.append(FiniteCheck(runnable, values))
-        if not watches:
+        if not wanted.trace and not wanted.check_finite:
             return evaluator(runnable)
+        from scaly_ir.tools.run.tracing import FiniteCheck, ProgramTrace, Trace
+
+        def say(text: str) -> None:
+            write(self._stderr, text)
+
+        check = FiniteCheck(runnable, values) if wanted.check_finite else None
+        if not runnable.is_expr:
+            trace = ProgramTrace(say, wanted.digits) if wanted.trace else None
+            return watched_procedure(runnable, Watch(trace, wanted.check_finite))
+        watches: list[Callable[[Node, Node, Array], None]] = [Trace(say, wanted.digits)] if wanted.trace else []
 
         def watch_all(function: Node, node: Node, value: Array) -> None:
             for watch in watches:
                 watch(function, node, value)
 
+        watches += [] if check is None else [check]
         return evaluator(runnable, watch_all)
 
     def _time(self, runnable: Runnable, compute: Compute, values: Sequence[Array], engine: str) -> None:
@@ -216,7 +219,8 @@ def _stored(runnable: Runnable, path: str) -> list[Array]:
 def _diagnosed(runnable: Runnable, failure: ScalyError) -> Diagnostic:
     """Return why an engine gave up, at the operation to blame where it is known."""
     if isinstance(failure, EvaluationError):
-        span = runnable.span_of(failure.statement, failure.procedure) or _span_of_blamed(runnable, failure)
+        span = runnable.span_of(failure.statement, failure.procedure, next(iter(failure.blamed), None))
+        span = span or _span_of_blamed(runnable, failure, failure.procedure)
         return error(str(failure), span, "evaluation")
     if isinstance(failure, LoweringError):
         span = _span_of_blamed(runnable, failure)
@@ -230,8 +234,8 @@ def _diagnosed(runnable: Runnable, failure: ScalyError) -> Diagnostic:
     return error(str(failure), code="compile")
 
 
-def _span_of_blamed(runnable: Runnable, failure: ScalyError) -> Span | None:
-    spans = [runnable.span_of(node) for node in failure.blamed]
+def _span_of_blamed(runnable: Runnable, failure: ScalyError, within: str | None = None) -> Span | None:
+    spans = [runnable.span_of(node, within) for node in failure.blamed]
     return next((span for span in spans if span is not None), None)
 
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, repeat
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from scaly_ir.dialects.prog.evaluate.watching import Watch
 from scaly_ir.errors import CompileError
 from scaly_ir.graph import Node
 from scaly_ir.tools.entry import ended_by_interrupts
+from scaly_ir.tools.run.child import Run, in_child, shared_array
 from scaly_ir.tools.run.interface import Parameter, Runnable
 
 if TYPE_CHECKING:
@@ -37,11 +40,16 @@ def evaluator(runnable: Runnable, watch: Callable[[Node, Node, Array], None] | N
     return lambda values: watched(runnable.node, values, watch)
 
 
-def _evaluated(runnable: Runnable, values: Sequence[Array]) -> list[Array]:
+def watched_procedure(runnable: Runnable, watch: Watch) -> Compute:
+    """Return what evaluates a procedure while somebody watches."""
+    return lambda values: _evaluated(runnable, values, watch)
+
+
+def _evaluated(runnable: Runnable, values: Sequence[Array], watch: Watch | None = None) -> list[Array]:
     from scaly_ir.dialects.prog.evaluate import run
 
     names = [parameter.name for parameter in runnable.inputs]
-    results = run(runnable.module, dict(zip(names, values, strict=True)))
+    results = run(runnable.module, dict(zip(names, values, strict=True)), watch=watch)
     return [results[result.name] for result in runnable.results]
 
 
@@ -66,23 +74,40 @@ def compiled(runnable: Runnable, wanted: Compilation) -> Compute:
 
     unit = Unit.of(lowered(runnable.node) if runnable.is_expr else runnable.module)
     toolchain = find_toolchain(wanted.cc)
+    ways: Iterator[_Way]
     if wanted.sanitize:
         from scaly_ir.tools.jit.sanitized import SanitizedProgram
 
-        run: Callable[[Sequence[Array], Sequence[Array]], None] = SanitizedProgram(unit, toolchain, wanted.keep).run
+        ways = repeat(_Way(SanitizedProgram(unit, toolchain, wanted.keep).run, _array))
     else:
         from scaly_ir.tools.jit.program import compile_unit
 
-        run = _interruptible(compile_unit(unit, toolchain, cached=wanted.cached, loaded=_keeper(wanted.keep)).run)
-    return lambda values: _run(runnable, unit, run, values)
+        run = compile_unit(unit, toolchain, cached=wanted.cached, loaded=_keeper(wanted.keep)).run
+        # What compiled code does for the first time may kill its process. What comes after that is the same once more,
+        # to see how long it takes.
+        ways = chain([_Way(in_child(run), shared_array)], repeat(_Way(_interruptible(run), _array)))
+    return lambda values: _run(runnable, unit, next(ways), values)
 
 
-def _interruptible(run: Callable[..., None]) -> Callable[..., None]:
+class _Way(NamedTuple):
+    """How compiled code is called, and where the arrays for its results come from."""
+
+    run: Run
+    room: Callable[[Sequence[int], str], Array]
+
+
+def _array(shape: Sequence[int], dtype: str) -> Array:
+    import numpy
+
+    return numpy.empty(shape, dtype)
+
+
+def _interruptible(run: Run) -> Run:
     """Return what runs compiled code in this process, so that an interrupt is not kept waiting for its end."""
 
-    def interruptible(*arguments: Any) -> None:
+    def interruptible(inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
         with ended_by_interrupts():
-            run(*arguments)
+            run(inputs, outputs)
 
     return interruptible
 
@@ -101,19 +126,22 @@ def _keeper(folder: str) -> Callable[[Path], None]:
     return keep if folder else lambda library: None
 
 
-def _run(runnable: Runnable, unit: Unit, run: Callable[..., None], values: Sequence[Array]) -> list[Array]:
+def _run(runnable: Runnable, unit: Unit, way: _Way, values: Sequence[Array]) -> list[Array]:
     import numpy
 
     flat = [numpy.require(value, requirements=("C", "A")) for value in values]
-    if unit.interface.inputs or not runnable.results or runnable.inputs != runnable.results:
-        outputs = [_room(result) for result in runnable.results]
-    else:  # parameters that are read and written
-        outputs, flat = [value.copy() for value in flat], []
-    run(flat, outputs)
+    outputs = [_room(runnable, result, way) for result in runnable.results]
+    if not unit.interface.inputs and runnable.inputs == runnable.results:  # parameters that are read and written
+        for output, value in zip(outputs, flat, strict=True):
+            output[...] = value
+        flat = []
+    way.run(flat, outputs)
     return outputs
 
 
-def _room(result: Parameter) -> Array:
-    import numpy
-
-    return numpy.empty(result.shape, str(result.dtype))
+def _room(runnable: Runnable, result: Parameter, way: _Way) -> Array:
+    try:
+        return way.room(result.shape, str(result.dtype))
+    except (MemoryError, ValueError) as failure:  # which of them depends on how far too large it is
+        what = f"result {result.shown} of {runnable.shown} is {result.type}"
+        raise CompileError(f"{what}, for which there is no memory") from failure

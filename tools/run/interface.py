@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -47,6 +48,11 @@ class Parameter:
         return f"%{spell_name(self.name)}"
 
     @property
+    def bytes(self) -> int:
+        """How many bytes its values take."""
+        return math.prod(self.shape) * self.dtype.size
+
+    @property
     def type(self) -> str:
         """The type of its values."""
         return type_text(self.kind, self.shape, self.dtype)
@@ -77,15 +83,17 @@ class Runnable:
         """The name as messages have it."""
         return f"@{spell_name(self.node.attrs['name'])}"
 
-    def span_of(self, node: Node | None, within: str | None = None) -> Span | None:
-        """Return where an operation stands, of the function called `within` if that is given.
+    def span_of(self, node: Node | None, within: str | None = None, inside: Node | None = None) -> Span | None:
+        """Return where an operation stands, of the function called `within` if that is given, or an operand of it.
 
         None for what is not in the file, as what simplification made.
         """
         place = None if node is None else dialect_of(self.module).place_of(self.module, node, within)
         if place is None:
             return None
-        return self.locations.span(place._replace(part="name") if node in self.module.args else place)
+        if node in self.module.args:
+            return self.locations.span(place._replace(part="name"))
+        return self.locations.span(place if inside is None else place._replace(node=inside))
 
 
 def find_function(root: Node, locations: Locations, name: str) -> Runnable:

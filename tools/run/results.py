@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 MOST_SHOWN: Final = 1000
 """Results with more elements are summarised unless they are wanted in full."""
 _ENDS: Final = 3
+_ALL_DIGITS: Final = 17
+"""So many significant digits tell any two floats apart."""
 _WIDTH: Final = 100
 
 
@@ -36,7 +38,7 @@ def number_text(value: Any, dtype: DType, digits: int | None = None) -> str:
     """
     if dtype.is_float:
         number = math.nan if value != value else float(value)
-        if digits is not None and math.isfinite(number):
+        if digits is not None and digits < _ALL_DIGITS and math.isfinite(number):
             number = float(f"{number:.{digits}g}")
         return spell_float(number, dtype, point=True)
     return str(value).lower() if dtype.kind == "bool" else str(int(value))

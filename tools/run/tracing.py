@@ -1,8 +1,8 @@
-"""The evaluator of `expr` with somebody who watches: each operation, in which function, and its value."""
+"""The evaluators with somebody who watches: each operation or statement, in which function, and its value."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy
@@ -10,11 +10,15 @@ import numpy
 from scaly_ir.dialects.expr.execution import Compute, Plan, Plans, run
 from scaly_ir.dialects.expr.functions import body_of
 from scaly_ir.dialects.expr.printer import render
+from scaly_ir.dialects.prog import ops as prog_ops
+from scaly_ir.dialects.prog.context import value_name
+from scaly_ir.dialects.prog.evaluate.faults import statement_text
 from scaly_ir.graph import Node
 from scaly_ir.text.diagnostics import error
 from scaly_ir.text.spelling import spell_name
 from scaly_ir.tools.run.interface import RunError, Runnable
 from scaly_ir.tools.run.results import MOST_SHOWN, array_lines, number_text
+from scaly_ir.types import BOOL, INT64, DType
 
 if TYPE_CHECKING:
     Array = numpy.ndarray[Any, Any]
@@ -77,6 +81,43 @@ class Trace:
             lines = render(function).splitlines()[1:]
             known = self._lines[function] = dict(zip(body_of(function), [line.strip() for line in lines], strict=False))
         return known[node]
+
+
+class ProgramTrace:
+    """Shows each statement of a procedure as it is printed, of a loop the head, with what it computed.
+
+    It is told as `watching.StatementWatch` says.
+    """
+
+    def __init__(self, say: Callable[[str], None], digits: int | None = None) -> None:
+        self._say = say
+        self._digits = digits
+        self._lines: dict[Node, str] = {}
+        self._last = ""
+
+    def __call__(self, procedure: str, statement: Node, values: Sequence[Any]) -> None:
+        """Show one."""
+        if procedure != self._last:
+            self._say(f"in @{spell_name(procedure)}\n")
+            self._last = procedure
+        if statement not in self._lines:
+            self._lines[statement] = statement_text(statement)
+        self._say(f"  {self._lines[statement]}\n")
+        for target, value, dtype in _written(statement, values):
+            number = bool(value) if dtype is BOOL else value
+            self._say(f"    {target} = {number_text(number, dtype, self._digits)}\n")
+
+
+def _written(statement: Node, values: Sequence[Any]) -> Iterator[tuple[str, Any, DType]]:
+    """Yield what a statement sets: as the text names it, the value and its type."""
+    if statement.op is prog_ops.FOR:
+        yield value_name(statement.args[0].attrs["name"]), values[0], INT64
+    elif statement.op is prog_ops.ASSIGN:
+        yield value_name(statement.attrs["target"]), values[0], statement.type
+    elif statement.op is not prog_ops.CALL:
+        view = statement.args[0]
+        for step, value in enumerate(values[1:]):
+            yield f"{value_name(view.attrs['buffer'])}[{values[0] + step}]", value, view.type
 
 
 def _shown(value: Array, node: Node, digits: int | None) -> list[str]:

@@ -8,7 +8,7 @@ from typing import TextIO
 from scaly_ir.errors import TranslateError
 from scaly_ir.graph import Node
 from scaly_ir.text.diagnostics import Diagnostic, error, note
-from scaly_ir.text.locations import Locations, Place
+from scaly_ir.text.locations import Locations
 from scaly_ir.text.source import Source
 from scaly_ir.tools.input_driver import InputDriver
 from scaly_ir.tools.reporting import Reporter
@@ -61,7 +61,5 @@ class Translator(InputDriver[list[str]]):
 
 def located(failure: TranslateError, locations: Locations) -> Diagnostic:
     """Return what a translation refuses as a diagnostic, at the operation when it says which one."""
-    place = getattr(failure, "place", None)
-    hint = getattr(failure, "hint", "")
-    span = locations.span(place) if isinstance(place, Place) else None
-    return error(str(failure), span, "translation", [note(hint)] if hint else [])
+    span = None if failure.place is None else locations.span(failure.place)
+    return error(str(failure), span, "translation", [note(failure.hint)] if failure.hint else [])

@@ -12,12 +12,14 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from scaly_ir.dialect import dialect_of
 from scaly_ir.dialects.prog import ops
 from scaly_ir.dialects.prog.build import body_of, params_of, statements_in
 from scaly_ir.errors import TranslateError
 from scaly_ir.graph import Node
 from scaly_ir.numeric.table import scalar_name
 from scaly_ir.text.spelling import float_bits, spell_name
+from scaly_ir.tools.c.scalars import what_helps
 from scaly_ir.tools.c.usage import buffer_name, element_count, workspace_sizes
 from scaly_ir.tools.translate.targets import Input
 from scaly_ir.types import DType
@@ -86,12 +88,17 @@ def python_text(given: Input, options: object) -> str:
     """Return Python source for a `prog` module; `TranslateError` for what has no such form."""
     module = given.root
     if module.op is not ops.PROGRAM:
-        raise TranslateError("statements without a procedure have no Python form")
+        first = dialect_of(module).place_of(module, module.args[0]) if module.args else None
+        raise TranslateError("statements without a procedure have no Python form", first)
     procs = {proc.attrs["name"]: proc for proc in module.args}
     functions = _identifiers(procs, _TAKEN)
     parts = []
     for proc in module.args:
-        parts += _Function(proc, procs, functions).lines()
+        try:
+            parts += _Function(proc, procs, functions).lines()
+        except _FormlessError as failure:
+            place = dialect_of(module).place_of(module, failure.node, proc.attrs["name"])
+            raise TranslateError(str(failure), place, failure.hint) from failure
         parts.append("\n\n")
     text = "".join(parts).rstrip("\n") + "\n"
     helpers = [helper for name, helper in (("_div(", _DIV), ("_mod(", _MOD)) if name in text]
@@ -113,6 +120,15 @@ def _identifiers(names: Iterable[str], taken: Iterable[str]) -> dict[str, str]:
         used.add(text)
         found[name] = text
     return found
+
+
+class _FormlessError(Exception):
+    """A node has no Python form."""
+
+    def __init__(self, reason: str, node: Node, hint: str = "") -> None:
+        super().__init__(reason)
+        self.node = node
+        self.hint = hint
 
 
 class _Function:
@@ -149,9 +165,8 @@ class _Function:
             for node in statements:
                 if node.op is ops.FOR:
                     if len(pending) > _MOST_LOOPS:
-                        raise TranslateError(
-                            f"loops are nested more than {_MOST_LOOPS} deep, which Python does not take"
-                        )
+                        reason = f"loops are nested more than {_MOST_LOOPS} deep, which Python does not take"
+                        raise _FormlessError(reason, node)
                     pending.append((iter(body_of(node)), self._loop(node, indent)))
                     break
                 self._statement(node, indent)
@@ -197,7 +212,7 @@ class _Function:
             own = self._sizes[self._proc.attrs["name"]].own
             callee = node.attrs["callee"]
             if callee not in self._functions:
-                raise TranslateError(f"procedure '@{callee}' is not defined in this file")
+                raise _FormlessError(f"procedure '@{callee}' is not defined in this file", node)
             passed = [self._address(argument, indent) for argument in node.args]
             if self._sizes[callee].whole:
                 passed.append(f"w=w[{own}:]")
@@ -310,5 +325,6 @@ def _applied(node: Node, operands: list[str]) -> str:
         return f"np.float32({_LIBRARY[name].format(*double)})"
     text = {**_TEXT, **(_OF_INTEGERS if kind == "int" else _OF_FLOATS)}.get(name or "")
     if text is None:
-        raise TranslateError(f"no python lowering for operator '{node.op.name}'")
+        reason = f"no python lowering for operator '{node.op.name}'"
+        raise _FormlessError(reason, node, what_helps(node.op, "python"))
     return text.format(*operands)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, fields
 from importlib import import_module
 from typing import Any, Final, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
+from scaly_ir.dialect import dialect_of
 from scaly_ir.errors import PipelineError, TranslateError
 from scaly_ir.graph import Node
 from scaly_ir.pass_manager import read_options
@@ -86,10 +87,30 @@ class Request:
         target = TARGETS.get(self.target)
         dialect = given.root.op.dialect
         if target is not None and target.dialects is not None and dialect not in target.dialects:
-            takes = ", ".join([f"'{name}'" for name in sorted(target.dialects)])
-            raise TranslateError(f"target '{self.target}' takes a module of dialect {takes}, not of '{dialect}'")
+            raise _foreign(given.root, self.target, target.dialects)
         text = self.function(given)
         return text if not text or text.endswith("\n") else f"{text}\n"
+
+
+_WHAT_LOWERS: Final = {"expr": "pass 'lower' makes a program of loops of it, the pipeline 'default' a good one"}
+"""What to do about a module of a dialect that a target does not take."""
+
+
+def _foreign(root: Node, name: str, takes: frozenset[str]) -> TranslateError:
+    """Return the error for a module of a dialect that a target does not take, at the first operation."""
+    dialect = root.op.dialect
+    shown = ", ".join([f"'{taken}'" for taken in sorted(takes)])
+    if not root.op.get_attr("TModule", False) or not root.args or dialect != "expr":
+        return TranslateError(f"target '{name}' takes a module of dialect {shown}, not of '{dialect}'")
+    from scaly_ir.dialects.expr import ops
+    from scaly_ir.dialects.expr.functions import body_of
+
+    entry = root.args[-1]
+    computed = [node for node in body_of(entry) if node.op not in (ops.INPUT, ops.CONST)]
+    node = (computed or [entry])[0]
+    place = dialect_of(root).place_of(root, node, entry.attrs["name"])
+    message = f"'{node.op.name}' has no form in target '{name}', which takes dialect {shown}"
+    return TranslateError(message, place, _WHAT_LOWERS[dialect])
 
 
 def read_request(text: str) -> Request:

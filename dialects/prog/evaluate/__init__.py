@@ -3,9 +3,8 @@
 `run` is all that others use. The modules, in the order in which one needs them: `faults.py` (what goes wrong and
 where), `memory.py` and `places.py` (storages, and windows of them), `scope.py` and `writer.py` (names and lines of
 compiled source), `scalars.py`, `expressions.py`, `loops.py` and `procedures.py` (what is compiled to what), `site.py`,
-`independence.py`, `lanes.py` and `arrays.py` (loops that are evaluated at once), `arguments.py` and `machine.py` (which
-runs it all).
-NumPy is loaded by the first run. Source: program specification 4.
+`independence.py`, `lanes.py` and `arrays.py` (loops that are evaluated at once), `watching.py` (what is seen of a run),
+`arguments.py` and `machine.py` (which runs it all). NumPy is loaded by the first run. Source: program specification 4.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import numpy as np
 
+    from scaly_ir.dialects.prog.evaluate.watching import Watch
     from scaly_ir.graph import Node
 
 
@@ -27,6 +27,7 @@ def run(
     shuffle: int | None = None,
     width: int = 4,
     strict: bool = True,
+    watch: Watch | None = None,
 ) -> dict[str, np.ndarray[Any, Any]]:
     """Run a procedure of a module, by default the last one, and return its outputs by name.
 
@@ -39,6 +40,8 @@ def run(
     loops of kind ``global`` run in a random order: a program whose results change claims independence where there is
     none. When not `strict`, a float that no integer of the wanted type holds becomes the least one.
 
+    `watch` says who is told of each statement, and whether the first NaN or infinity ends the run.
+
     `EvaluationError` for inputs that do not fit and for whatever has no meaning: reading what was not written, indices
     out of bounds, writing to what is read-only, overlapping arguments of a call, and so on; an output element that is
     not written, too. It names the procedure and the statement, with the values of the loop variables. `VerifyError` for
@@ -46,4 +49,4 @@ def run(
     """
     from scaly_ir.dialects.prog.evaluate.machine import execute
 
-    return execute(module, inputs, proc, shuffle=shuffle, width=width, strict=strict)
+    return execute(module, inputs, proc, shuffle=shuffle, width=width, strict=strict, watch=watch)

@@ -41,13 +41,19 @@ def _has_effect(op: Op) -> bool:
 
 
 class Expressions:
-    """Writes the source of the scalars of one statement."""
+    """Writes the source of the scalars of one statement.
 
-    def __init__(self, writer: Writer, scope: Scope, strict: bool, effectful: frozenset[Node]) -> None:
+    `not_finite` is the source of what is called with a NaN or infinity, and the operation that gave it, if anything is.
+    """
+
+    def __init__(
+        self, writer: Writer, scope: Scope, strict: bool, effectful: frozenset[Node], not_finite: str | None = None
+    ) -> None:
         self._writer = writer
         self._scope = scope
         self._strict = strict
         self._effectful = effectful
+        self._not_finite = not_finite
         self._occurrences = 0
         self._sources: dict[Key, str] = {}
         self._uses: dict[Key, int] = {}
@@ -123,6 +129,9 @@ class Expressions:
         if name in scalars.WRAPPING and node.type.is_int and self._scope.may_wrap(node):
             fits = scalars.spell_fits(target, node.type)
             self._writer.line(f"if not {fits}: {target} = wrap_{node.type.bits}({target})")
+        if self._not_finite and node.type.is_float and node.op is not ops.LOAD:
+            operation = self._writer.constant(node)
+            self._writer.line(f"if not isfinite({target}): {self._not_finite}({operation}, {target})")
         return target
 
     def _temporary(self) -> str:

@@ -26,7 +26,9 @@ _PRINTED: Final = 2000
 
 
 class Fault(Exception):  # noqa: N818 - becomes an EvaluationError
-    """What a program did that has no meaning."""
+    """What a program did that has no meaning; `operation` is what did it in the statement, if that is known."""
+
+    operation: Node | None = None
 
 
 # --- reasons ----------------------------------------------------------------------------------------------------------
@@ -82,6 +84,13 @@ def beyond(name: str) -> NoReturn:
     raise Fault(f"loop variable {value_name(name)} leaves the range of int64")
 
 
+def not_finite(operation: Node, value: float) -> NoReturn:
+    """Stop at the operation that gave a NaN or an infinity, where somebody wants to know that."""
+    found = Fault(f"'{operation.op.name}' gives {'a NaN' if value != value else value}")
+    found.operation = operation
+    raise found
+
+
 # --- where ------------------------------------------------------------------------------------------------------------
 
 
@@ -132,7 +141,9 @@ def located(fault: Fault, trace: TracebackType | None, pieces: Mapping[CodeType,
         shown = list(loops.items())
         values = ", ".join([f"{value_name(name)} = {value}" for name, value in shown[-20:]])
         message += f"\n  with {'..., ' if len(shown) > 20 else ''}{values}"
-    return EvaluationError(message, reason=reason, procedure=piece.procedure, statement=statement, loops=loops)
+    failure = EvaluationError(message, reason=reason, procedure=piece.procedure, statement=statement, loops=loops)
+    failure.blamed = () if fault.operation is None else (fault.operation,)
+    return failure
 
 
 def _values(loop: Loop | None, local: Mapping[str, Any]) -> dict[str, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from random import Random
 from types import CodeType
 from typing import Any, Final
@@ -14,10 +15,11 @@ from scaly_ir.dialects.prog.build import body_of
 from scaly_ir.dialects.prog.context import symbol_name, value_name
 from scaly_ir.dialects.prog.evaluate.arguments import input_array, output_array
 from scaly_ir.dialects.prog.evaluate.faults import Fault, Piece, located
-from scaly_ir.dialects.prog.evaluate.memory import Array, Place, empty, filled, poisoned
+from scaly_ir.dialects.prog.evaluate.memory import Array, Place, empty, filled, poisoned, without_memory
 from scaly_ir.dialects.prog.evaluate.places import Parameter
 from scaly_ir.dialects.prog.evaluate.procedures import Options, Procedure, compile_procedure
 from scaly_ir.dialects.prog.evaluate.scope import Misuse
+from scaly_ir.dialects.prog.evaluate.watching import NOBODY, Watch
 from scaly_ir.dialects.prog.evaluate.writer import Function
 from scaly_ir.dialects.prog.rules import NODE_RULES, REGISTERED_RULES
 from scaly_ir.dialects.prog.spec import SPEC
@@ -25,7 +27,7 @@ from scaly_ir.errors import EvaluationError, VerifyError
 from scaly_ir.graph import Node
 from scaly_ir.spec import Spec, check_each_node
 from scaly_ir.text.diagnostics import did_you_mean
-from scaly_ir.types import FLOAT64
+from scaly_ir.types import FLOAT64, DType
 
 _NODES: Final = Spec("verify_program", (*NODE_RULES, *REGISTERED_RULES), check_each_node)
 
@@ -39,15 +41,18 @@ def execute(
     width: int,
     strict: bool,
     at_once: bool = True,
+    watch: Watch | None = None,
 ) -> dict[str, Array]:
-    """Do what `run` says; without `at_once` every trip of a loop is evaluated by itself."""
+    """Do what `run` says; without `at_once`, or when somebody watches, every trip of a loop is evaluated by itself."""
+    _check_kinds(module, inputs, proc)
     if isinstance(width, bool) or not isinstance(width, int) or width < 1:
         raise _refused(f"width is {width!r}, expected a positive integer")
     _check_nodes(module)
     procs = _procedures(module)
     entry = _entry(procs, proc)
     functions: dict[CodeType, Piece] = {}
-    options = Options(None if shuffle is None else Random(shuffle), width, strict, at_once)
+    order = None if shuffle is None else Random(shuffle)
+    options = Options(order, width, strict, at_once and watch is None, watch or NOBODY)
     compiled = _compiled(entry, procs, options, functions)
     with np.errstate(all="ignore"):
         try:
@@ -59,8 +64,31 @@ def execute(
     return _outputs(compiled, arguments)
 
 
+@contextmanager
+def _room_for(label: str, size: int, dtype: DType) -> Iterator[None]:
+    """Say whose memory it is that cannot be had."""
+    try:
+        yield
+    except MemoryError as error:
+        raise _refused(without_memory(label, size, dtype)) from error
+
+
 def _refused(reason: str) -> EvaluationError:
     return EvaluationError(reason, reason=reason)
+
+
+def _check_kinds(module: object, inputs: object, proc: object) -> None:
+    """Refuse what is no program, no set of inputs and no name; `TypeError` for what is of no such kind at all."""
+    if not isinstance(module, Node):
+        raise TypeError(f"expected a module or procedure of 'prog', got {module!r}")
+    if module.op.dialect != "prog":
+        kind = f"a module or procedure of 'prog' is run, this is '{module.op.name}'"
+        hint = "pass 'lower' makes a program of a module, and sc.evaluate takes expressions"
+        raise _refused(f"{kind}{f'; {hint}' if module.op.dialect == 'expr' else ''}")
+    if not isinstance(inputs, Mapping):
+        raise TypeError(f"expected a mapping from names of inputs to arrays, got {inputs!r}")
+    if proc is not None and not isinstance(proc, str):
+        raise TypeError(f"expected the name of a procedure, got {proc!r}")
 
 
 def _check_nodes(module: Node) -> None:
@@ -156,8 +184,9 @@ def _arguments(procedure: Procedure, inputs: Mapping[str, Any]) -> list[Place]:
     arguments = []
     for node, parameter in zip(entry.args, procedure.parameters, strict=False):
         if parameter.is_input or not counted:
-            array = input_array(f"{value_name(parameter.name)} of {name}", inputs[parameter.name], node)
-            arguments.append(filled(parameter.name, array, parameter.dtype, read_only=parameter.is_input))
+            with _room_for(f"{value_name(parameter.name)} of {name}", parameter.size, parameter.dtype):
+                array = input_array(f"{value_name(parameter.name)} of {name}", inputs[parameter.name], node)
+                arguments.append(filled(parameter.name, array, parameter.dtype, read_only=parameter.is_input))
         else:
             arguments.append(poisoned(parameter.name, parameter.size, parameter.dtype))
     return arguments
@@ -186,6 +215,9 @@ def _outputs(procedure: Procedure, arguments: list[Place]) -> dict[str, Array]:
         if not place.written.all():
             at = int(place.written.argmin())
             reason = f"element {at} of output {value_name(place.name)} is never written"
-            raise EvaluationError(f"{name}: {reason}", reason=reason, procedure=procedure.node.attrs["name"])
-        outputs[place.name] = output_array(place, node)
+            failure = EvaluationError(f"{name}: {reason}", reason=reason, procedure=procedure.node.attrs["name"])
+            failure.blamed = (node,)
+            raise failure
+        with _room_for(f"{value_name(place.name)} of {name}", place.size, place.dtype):
+            outputs[place.name] = output_array(place, node)
     return outputs

@@ -89,7 +89,12 @@ def empty(label: str, size: int, dtype: DType) -> Storage:
         # Zeros rather than garbage: what is never read must not make a run depend on what the memory held before.
         return Storage(np.zeros(size, ELEMENTS[dtype]), defined=False)
     except (MemoryError, ValueError) as error:  # which of them depends on how far too large it is
-        raise Fault(f"{label} needs {counted(size)} of {dtype}, for which there is no memory") from error
+        raise Fault(without_memory(label, size, dtype)) from error
+
+
+def without_memory(label: str, size: int, dtype: DType) -> str:
+    """Return what to say of something that is too large."""
+    return f"{label} needs {counted(size)} of {dtype}, for which there is no memory"
 
 
 def filled(name: str, values: Array, dtype: DType, *, read_only: bool) -> Place:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from random import Random
 from types import CodeType
 from typing import Final, NamedTuple
@@ -17,13 +18,14 @@ import numpy as np
 from scaly_ir.dialects.prog import ops
 from scaly_ir.dialects.prog.build import body_of, params_of
 from scaly_ir.dialects.prog.context import symbol_name, value_name
-from scaly_ir.dialects.prog.evaluate import places, scalars
+from scaly_ir.dialects.prog.evaluate import faults, places, scalars
 from scaly_ir.dialects.prog.evaluate.expressions import Expressions, effectful
 from scaly_ir.dialects.prog.evaluate.faults import Loop, Piece
 from scaly_ir.dialects.prog.evaluate.loops import Domain, domain_of, shuffled
 from scaly_ir.dialects.prog.evaluate.memory import ELEMENTS, filled
 from scaly_ir.dialects.prog.evaluate.scope import Buffer, Misuse, Scope, Variable
 from scaly_ir.dialects.prog.evaluate.site import Site, site_of
+from scaly_ir.dialects.prog.evaluate.watching import NOBODY, Watch
 from scaly_ir.dialects.prog.evaluate.writer import Function, Writer
 from scaly_ir.graph import Node, postorder
 from scaly_ir.types import INT64
@@ -43,6 +45,7 @@ class Options(NamedTuple):
     strict: bool
     at_once: bool
     """Whether loops may be evaluated with arrays."""
+    watch: Watch = NOBODY
 
 
 class Procedure(NamedTuple):
@@ -180,7 +183,15 @@ class _Compiler:
         return None
 
     def expressions(self) -> Expressions:
-        return Expressions(self.writer, self.scope, self.options.strict, self.effectful)
+        check = self.writer.constant(faults.not_finite) if self.options.watch.finite else None
+        return Expressions(self.writer, self.scope, self.options.strict, self.effectful, check)
+
+    def show(self, statement: Node, *sources: str) -> None:
+        """Write that somebody is told of a statement, if anybody wants to know."""
+        watch = self.options.watch.statement
+        if watch is not None:
+            tell = self.writer.constant(partial(watch, self.proc.attrs["name"], statement))
+            self.writer.line(f"{tell}(({''.join([f'{source}, ' for source in sources])}))")
 
     # --- simple statements --------------------------------------------------------------------------------------------
 
@@ -201,6 +212,7 @@ class _Compiler:
         for step, source in enumerate(sources):
             at = f"{index} + {step}" if step else index
             self.writer.line(f"b{number}[{at}] = {source}; d{number}[{at}] = 1")
+        self.show(node, index, *sources)
 
     def assign(self, node: Node) -> None:
         name = node.attrs["target"]
@@ -213,6 +225,7 @@ class _Compiler:
             if variable.is_loop:
                 raise Misuse(f"assignment to {value_name(name)}, which is a loop variable")
         self.writer.line(f"{variable.source} = {source}")
+        self.show(node, variable.source)
 
     def declaration(self, node: Node) -> None:
         attrs, dtype, writer = node.attrs, node.type, self.writer
@@ -255,6 +268,7 @@ class _Compiler:
             numbers.append(f"p{self.writer.use_buffer(buffer.number)}")
             starts.append(expressions.index(argument) if is_view else "0")
         bind = self.writer.constant(places.Binding(callee_name, callee.parameters))
+        self.show(node)
         arguments = f"{bind}(({''.join([f'{n}, ' for n in numbers])}), ({''.join([f'{s}, ' for s in starts])}))"
         self.writer.call(callee.function, f"{arguments}, w, first + {self.proc.attrs.get('w_self', 0)}")
 
@@ -299,6 +313,7 @@ class _Compiler:
             stop = self.expressions().value(node.args[0].args[1])
             writer.line(f"if {source} >= {stop}: break")
         self.scope.enter(loop, domain.values)
+        self.show(node, source)
         if len(node.args) == 1:
             writer.line("pass")
         levels = writer.draft.indent - levels

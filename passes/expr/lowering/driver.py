@@ -5,8 +5,9 @@ Source: lowering specification 1.1.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Any, ClassVar, Final
 
 from scaly_ir.attributes import Word
@@ -21,11 +22,13 @@ from scaly_ir.pass_manager import Pass
 from scaly_ir.passes.expr.lowering import calls, elementwise, gathering, in_place, loops, products, reductions, views
 from scaly_ir.passes.expr.lowering.procedure import Form, Procedure, storage_shape
 from scaly_ir.passes.prog.names import c_spelling
-from scaly_ir.remarks import remark
+from scaly_ir.remarks import warn
 from scaly_ir.text.spelling import spell_name
 from scaly_ir.types import FLOAT64
 
 _KEY: Final = "prog.FLowerOp"
+_UNNAMED: Final = "out"
+"""What an output is called that has no name."""
 
 for _rules in (views.RULES, reductions.RULES, products.RULES, gathering.RULES, calls.RULES, loops.RULES):
     for _op, _rule in _rules.items():
@@ -59,9 +62,8 @@ def lower(root: Node, entry: str | None = None) -> Node:
     functions = in_order([start])
     for function in root.args:
         if function not in functions:
-            remark(
-                f"@{spell_name(function.attrs['name'])} is left out: @{spell_name(start.attrs['name'])} calls it not"
-            )
+            left_out, reached = [spell_name(each.attrs["name"]) for each in (function, start)]
+            warn(f"@{left_out} is left out: @{reached} does not reach it")
     _check_leaves(functions, start)
     forms = _forms(functions)
     names = _names(forms)
@@ -148,18 +150,22 @@ def _lowered(form: Form, names: Mapping[Form, str], *, is_entry: bool) -> Node:
     hint = max([node.attrs.get("lowering", "auto") for node in body_of(function)], key=ops.HINTS.index)
     normal = simplify_function(function)
     read = [node for number, node in enumerate(inputs_of(normal)) if number not in form.in_place]
-    taken: set[str] = set()
-    inputs = [_param(_parameter_name(str(node.attrs["name"]), taken), node) for node in read]
-    outputs = _output_params(normal, taken)
+    results = outputs_of(normal)
+    names_wanted = [*[str(node.attrs["name"]) for node in read], *normal.attrs["output_names"]]
+    params = [
+        build.param(name, storage_shape(node.type), node.type.dtype)
+        for name, node in zip(_parameter_names(names_wanted), (*read, *results), strict=True)
+    ]
+    inputs, outputs = params[: len(read)], params[len(read) :]
     proc = Procedure(function, names, [*inputs, *outputs])
     proc.values.update(zip(read, inputs, strict=True))
-    _set_targets(proc, outputs_of(normal), outputs)
+    _set_targets(proc, results, outputs)
     in_place.set_targets(proc, normal, form.in_place, outputs)
     body = body_of(normal)
     proc.loops = loops.grouped(body)
     for node in body:
         _lower_node(proc, node)
-    for result, output in zip(outputs_of(normal), outputs, strict=True):
+    for result, output in zip(results, outputs, strict=True):
         proc.copy(proc.value(result), output, result.type.size)
     header: dict[str, Any] = {
         "device": Word("host"),
@@ -172,24 +178,28 @@ def _lowered(form: Form, names: Mapping[Form, str], *, is_entry: bool) -> Node:
     return build.proc(names[form], [*inputs, *outputs], proc.body, header)
 
 
-def _param(name: str, node: Node) -> Node:
-    return build.param(name, storage_shape(node.type), node.type.dtype)
+def _parameter_names(wanted: Sequence[str]) -> list[str]:
+    """Return a name for each parameter: the one wanted, unless that is empty, reserved or taken by one before.
+
+    What is changed goes round the names that stay.
+    """
+    staying = {name for name in wanted if name and not name.startswith(RESERVED_PREFIX)}
+    given: dict[str, None] = {}
+    numbered: dict[str, Iterator[str]] = {}
+    for name in wanted:
+        free = name
+        if name not in staying or name in given:
+            stem = (f"_{name}" if name.startswith(RESERVED_PREFIX) else name) or _UNNAMED
+            names = numbered.setdefault(stem, _numbered(stem))
+            free = next(each for each in names if each not in given and each not in staying)
+        given[free] = None
+    return list(given)
 
 
-def _output_params(function: Node, taken: set[str]) -> list[Node]:
-    """Return the parameters for outputs; one that is called like an input, or another output, gets a number."""
-    pairs = zip(function.attrs["output_names"], outputs_of(function), strict=True)
-    return [_param(_parameter_name(name, taken), node) for name, node in pairs]
-
-
-def _parameter_name(name: str, taken: set[str]) -> str:
-    """Return a name for a parameter, and take it: one that is reserved or taken is changed."""
-    wanted = f"_{name}" if name.startswith(RESERVED_PREFIX) else name
-    free, number = wanted, 2
-    while free in taken:
-        free, number = f"{wanted}_{number}", number + 1
-    taken.add(free)
-    return free
+def _numbered(stem: str) -> Iterator[str]:
+    yield stem
+    for number in count(2):
+        yield f"{stem}_{number}"
 
 
 def _set_targets(proc: Procedure, results: Sequence[Node], outputs: Sequence[Node]) -> None:

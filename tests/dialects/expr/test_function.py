@@ -290,6 +290,13 @@ def test_arrays_may_be_called_anything(name: str) -> None:
         assert sc.Function.from_exprs("f", [x], [x * 2.0], output_names=[output])([1.0, 2.0]).tolist() == [2.0, 4.0]
 
 
+def test_an_output_may_have_no_name() -> None:
+    x = sc.sym("out", 2)
+    f = sc.Function.from_exprs("f", [x], [x * 2.0, x + 1.0], output_names=["", "out_2"])
+    twice, more = f([1.0, 2.0])
+    assert (twice.tolist(), more.tolist()) == ([2.0, 4.0], [2.0, 3.0])
+
+
 def test_what_lies_outside_of_a_pattern_is_refused() -> None:
     pattern = sc.SparsityPattern((2, 2), [0], [1])
     f = sc.function(sc.arg("a", sc.TensorType((2, 2), pattern=pattern)), name="f")(lambda a: -a)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 import scaly_ir as sc
+from scaly_ir.errors import EvaluationError
 from scaly_ir.graph import Node
 
 X8: Mapping[str, Any] = {"x": np.arange(8.0)}
@@ -139,3 +141,27 @@ def test_a_procedure_runs_by_name_or_alone() -> None:
 def test_numpy_is_loaded_by_the_first_run() -> None:
     code = "import sys, scaly_ir as sc; sc.run; assert 'numpy' not in sys.modules, 'numpy'"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+EMPTY: Any = sc.parse("prog.proc @f(%x: memref<1xfloat64>) {\n}\n")
+OTHER: Any = sc.parse('%0 = expr.input {name="x"} : tensor<float64>\nexpr.return %0\n')
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind", "message"),
+    [
+        ((3, {}), TypeError, "expected a module or procedure of 'prog', got 3"),
+        ((EMPTY, None), TypeError, "expected a mapping from names of inputs to arrays, got None"),
+        ((EMPTY, [1.0]), TypeError, "expected a mapping from names of inputs to arrays, got [1.0]"),
+        ((EMPTY, {}, 3), TypeError, "expected the name of a procedure, got 3"),
+        ((EMPTY.args[0].args[0], {"x": [1.0]}), EvaluationError, "this is a 'prog.buffer'"),
+        (
+            (OTHER, {}),
+            EvaluationError,
+            "a module or procedure of 'prog' is run, this is 'expr.return'; pass 'lower' makes",
+        ),
+    ],
+)
+def test_what_is_nothing_to_run(arguments: tuple[Any, ...], kind: type[Exception], message: str) -> None:
+    with pytest.raises(kind, match=re.escape(message)):
+        sc.run(*arguments)

@@ -80,3 +80,47 @@ def test_a_number_makes_any_name_free(name: str) -> None:
     given = [names.fresh(name) for _ in range(3)]
     assert len(set(given)) == 3
     assert not any([is_reserved(each) for each in given])
+
+
+LIBRARY_HEADERS: Final = (
+    "assert complex ctype errno fenv float inttypes limits locale math setjmp signal stdarg stddef stdint stdio stdlib "
+    "string strings tgmath time unistd wchar wctype"
+).split()
+BUILT_IN: Final = (
+    "fork execl strdup stpcpy mempcpy ffsl gettext isascii scalb lgamma_r roundeven sincosf exp10f y0f gammaf isnanl "
+    "cexp csqrt cacos creall strfmon puts_unlocked _exit nextup nextdown canonicalize fadd ddivl fmaximum fminimum "
+    "nullptr_t std index printf memset_explicit stdc_bit_ceil DBL_MAX PRId64 EOF va_list access environ"
+).split()
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_names_of_the_library(name: str) -> None:
+    assert is_reserved(name)
+    assert not is_reserved(f"my{name}")
+
+
+@needs_cc
+@pytest.mark.parametrize("compiler", C_COMPILERS)
+def test_no_name_that_is_free_is_known_to_a_compiler(compiler: str, tmp_path: Path) -> None:
+    includes = "".join([f"#include <{header}.h>\n" for header in LIBRARY_HEADERS])
+    command = [compiler, "-x", "c", "-D_GNU_SOURCE", "-E", "-P", "-"]
+    text = subprocess.run(command, input=includes, capture_output=True, text=True, check=True).stdout
+    names = sorted({*_words(text), *BUILT_IN, *[f"{name}f" for name in BUILT_IN]})
+    free = [name for name in names if not is_reserved(name)]
+    assert len(free) > 100
+    declared = "".join([f"int {name}(const double** a, double** r, int* i, double* w, int m);\n" for name in free])
+    (file,) = write_sources(tmp_path, {"declared": declared})
+    compile_with(compiler, ["-x", "c", "-std=gnu99", "-fsyntax-only", "-Wall", "-Werror"], [file])
+
+
+@needs_cc
+@pytest.mark.parametrize("compiler", C_COMPILERS)
+def test_functions_of_c_and_posix_are_reserved(compiler: str) -> None:
+    headers = [header for header in LIBRARY_HEADERS if header not in ("tgmath", "unistd", "strings")]
+    for flags, found in (((), headers), (("-D_XOPEN_SOURCE=700",), ("unistd", "string", "strings"))):
+        includes = "".join([f"#include <{header}.h>\n" for header in found])
+        command = [compiler, "-x", "c", "-std=c99", *flags, "-E", "-P", "-"]
+        text = subprocess.run(command, input=includes, capture_output=True, text=True, check=True).stdout
+        functions = re.findall(r"\bextern\b[^;()]*?\b([a-z]\w*) \(", text)
+        assert len(functions) > 100
+        assert [name for name in functions if not is_reserved(name)] == []

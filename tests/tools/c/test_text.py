@@ -288,3 +288,45 @@ def test_the_text_depends_on_the_program_alone() -> None:
     first = text("0")
     assert len(first) > 10_000
     assert text("1") == first
+
+
+# --- loops at the end of the integers ---------------------------------------------------------------------------------
+
+INTS = build.param("n", (3,), INT64)
+READ = [build.load(build.view(INTS, at)) for at in range(3)]
+GREATEST = 2**63 - 1
+
+
+@pytest.mark.parametrize(
+    ("stop", "step", "plain"),
+    [
+        (build.index(8), build.index(3), "i += 3"),
+        (build.index(GREATEST), build.index(1), "++i"),
+        (build.index(GREATEST - 1), build.index(2), "i += 2"),
+        (build.index(GREATEST), build.index(2), ""),
+        (build.index(8), READ[2], ""),
+        (READ[1], build.index(1), "++i"),
+        (READ[1], build.index(2), ""),
+        (build.apply("minimum", READ[1], build.index(GREATEST - 1)), build.index(2), "i += 2"),
+    ],
+)
+def test_a_loop_that_may_pass_the_greatest_integer(stop: Node, step: Node, plain: str) -> None:
+    loop = build.for_(build.range_("i", 0, stop, step, "serial"), [])
+    inner = build.proc("inner", [INTS], [loop], {"input_count": 1})
+    source = render_source(build.program([inner, build.proc("f", [X, Y], [], {"input_count": 1})]))
+    assert (f"; {plain}) {{" in source) == bool(plain)
+    assert ("scaly_next_i64(i, " in source) == (not plain)
+    assert ("static inline int64_t scaly_next_i64(" in source) == (not plain)
+
+
+# --- the recipe -------------------------------------------------------------------------------------------------------
+
+
+def test_the_recipe_says_what_became_of_divisions() -> None:
+    text = "prog.proc @f(%x: memref<4xfloat64>, %y: memref<4xfloat64>) {input_count=1} {\n"
+    text += "  prog.for %i = 0 to 4 step 1 {kind=global} {\n"
+    text += "    prog.store prog.div(prog.load %x[%i], prog.load %x[0]), %y[%i] : float64\n  }\n}\n"
+    module = sc.parse(text)
+    assert "\n * Reciprocals: none\n" in render_source(module)
+    hoisted = render_source(sc.run_passes(module, "hoist_reciprocals"))
+    assert "\n * Reciprocals: some divisions are multiplications by a reciprocal\n" in hoisted

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import os
+import pickle
 import shutil
 import warnings
 from pathlib import Path
@@ -208,3 +210,22 @@ def test_functions_without_inputs_and_with_loops() -> None:
 def _indexed(step: sc.Function) -> sc.Function:
     number, carry = sc.sym("n", (), dtype="int64"), sc.sym("c", ())
     return sc.Function.from_exprs("indexed", [carry, number], [step(carry)])
+
+
+# --- pickles ----------------------------------------------------------------------------------------------------------
+
+
+@needs_cc
+def test_compiled_functions_are_pickled_with_their_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled = sc.compile(scaled)
+    stored = pickle.dumps(compiled)
+    shutil.rmtree(compiled.library.parent)  # where it is read, it may have to be compiled again
+    again = pickle.loads(stored)
+    assert (again.source, again.function) == (compiled.source, scaled)
+    assert again.library.exists()
+    x = np.arange(6.0).reshape(2, 3)
+    assert again((x, 2.0))[0].tolist() == compiled((x, 2.0))[0].tolist()
+    assert copy.deepcopy(again).source == compiled.source
+    monkeypatch.setenv("SCALY_IR_CC", "no-such-compiler")
+    with pytest.raises(sc.NoCompilerError):
+        pickle.loads(stored)

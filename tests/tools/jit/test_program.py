@@ -11,8 +11,11 @@ import numpy as np
 import pytest
 
 import scaly_ir as sc
+from scaly_ir.dialects.prog import build
+from scaly_ir.op import Op
 from scaly_ir.tools.jit.program import Program, Unit, compile_unit
 from scaly_ir.tools.jit.toolchain import find_toolchain
+from scaly_ir.types import FLOAT64
 
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
 
@@ -41,7 +44,9 @@ def test_arrays_are_passed_as_they_are() -> None:
     assert y.tolist() == [0.0, 2.0, 4.0, 6.0]
 
 
-@pytest.mark.parametrize("name", ["double", "exp", "y0", "main", "f.g-h", "a__b", "M_f", "scaly_f", "__"])
+@pytest.mark.parametrize(
+    "name", ["double", "exp", "y0", "main", "f.g-h", "a__b", "M_f", "scaly_f", "__", "SCALY_q", "fork", "atomic_f"]
+)
 def test_names_that_mean_something_in_c(name: str) -> None:
     y = np.empty(4)
     compiled(DOUBLED.format(name=name)).run([np.ones(4)], [y])
@@ -51,6 +56,17 @@ def test_names_that_mean_something_in_c(name: str) -> None:
 def test_an_entry_is_not_renamed_to_what_there_is_already() -> None:
     other = "prog.proc @exp_entry(%x: memref<4xfloat64>) {\n}\n"
     assert Unit.of(sc.parse(other + DOUBLED.format(name="exp"))).interface.name == "exp_entry2"
+
+
+@pytest.mark.usefixtures("registry")
+def test_an_entry_is_not_called_like_a_function_that_it_calls() -> None:
+    fast = Op.register("my_ext.fast")
+    fast.set_signature(["x"])
+    fast.set_attr("TGlobalSymbol", "my_fast")
+    x, y = build.param("x", (1,)), build.param("y", (1,))
+    value = sc.Node(fast, [build.load(build.view(x, 0))], type=FLOAT64)
+    module = build.program([build.proc("my-fast", [x, y], [build.store(build.view(y, 0), value)], {"input_count": 1})])
+    assert Unit.of(module).interface.name == "my_fast_entry"
 
 
 def test_parameters_that_are_read_and_written() -> None:

@@ -1,0 +1,116 @@
+"""Compiled code in a process of its own, so that what kills it is an error and not the end of the tool.
+
+A division of integers by zero, a wild address and a stack that overflows are signals to the process. The process is a
+copy of the tool's (``fork``): it has the inputs already, and writes the outputs to memory that both share. That takes
+some milliseconds.
+"""
+
+from __future__ import annotations
+
+import math
+import mmap
+import os
+import pickle
+import signal
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Final, NoReturn
+
+from scaly_ir.errors import CompileError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Array = np.ndarray[Any, Any]
+
+Run = Callable[[Sequence["Array"], Sequence["Array"]], None]
+"""Fills outputs from inputs."""
+
+_MEANINGS: Final = {
+    "SIGFPE": "a division of integers by zero, or of the least integer by -1",
+    "SIGSEGV": "an address that is not the program's, or too little stack",
+    "SIGBUS": "an address that is not the program's",
+    "SIGILL": "an instruction that this machine lacks",
+    "SIGKILL": "too little memory, or somebody who ended it",
+}
+"""What signals are about, as far as that can be said."""
+
+
+def in_child(run: Run) -> Run:
+    """Return what does the same in a process of its own; where the system has no ``fork``, return `run` itself.
+
+    The outputs must be arrays of `shared_array`. What is raised there is raised here. `CompileError` when a signal ends
+    the process. An interrupt ends it too.
+    """
+    if not hasattr(os, "fork"):
+        return run
+
+    def run_apart(inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
+        failure = _outcome(lambda: run(inputs, outputs))
+        if failure is not None:
+            raise failure
+
+    return run_apart
+
+
+def shared_array(shape: Sequence[int], dtype: str) -> Array:
+    """Return an array of zeros in memory that a process shares with its children; `MemoryError` if there is none."""
+    import numpy
+
+    count = math.prod(shape)
+    try:
+        memory = mmap.mmap(-1, max(count * numpy.dtype(dtype).itemsize, 1))
+    except (OSError, OverflowError) as failure:  # which of them depends on how far too large it is
+        raise MemoryError from failure
+    return numpy.frombuffer(memory, dtype, count).reshape(shape)
+
+
+def _outcome(work: Callable[[], None]) -> Exception | None:
+    """Do some work in a process of its own; return what it raised, or what became of the process."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        _end_with(work, writing)
+    os.close(writing)
+    status = None
+    try:
+        with open(reading, "rb") as pipe:
+            said = pipe.read()
+        _, status = os.waitpid(child, 0)
+    finally:
+        if status is None:  # interrupted
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+    if os.WIFSIGNALED(status):
+        return CompileError(_death(os.WTERMSIG(status)))
+    failure: Exception | None = pickle.loads(said)  # of our own making
+    return failure
+
+
+def _end_with(work: Callable[[], None], writing: int) -> NoReturn:
+    """Do the work of the child process, write what it raised to a pipe, and end the process."""
+    import faulthandler
+
+    failure: BaseException | None = None
+    try:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # compiled code does not come back to Python to hear of it
+        faulthandler.disable()  # the process that waits is the one to say what happened
+        work()
+    except BaseException as raised:
+        failure = raised
+    try:
+        said = pickle.dumps(failure)
+    except Exception:
+        said = pickle.dumps(CompileError(f"{type(failure).__name__}: {failure}"))
+    with open(writing, "wb") as pipe:
+        pipe.write(said)
+    os._exit(0)
+
+
+def _death(number: int) -> str:
+    """Return what to say of a process that a signal ended."""
+    try:
+        name = signal.Signals(number).name
+    except ValueError:
+        name = f"number {number}"
+    meaning = f" ({_MEANINGS[name]})" if name in _MEANINGS else ""
+    return f"the compiled code was killed by signal {name}{meaning}; --engine=ref finds the place"
