@@ -15,6 +15,7 @@ from scaly_ir.graph import Node
 from scaly_ir.graph.walk import topovisit
 from scaly_ir.op import CallEffectKind
 from scaly_ir.pass_manager import Pass
+from scaly_ir.passes.prog.nests import rewritten
 from scaly_ir.passes.prog.references import effect, roots
 from scaly_ir.types import FLOAT64
 
@@ -43,20 +44,7 @@ class _Pairing:
 
     def run(self) -> Node:
         """Return the procedure with pairs, or the procedure itself."""
-        bodies: list[list[Node]] = [[]]
-        pending = [(self._procedure, False)]
-        while pending:
-            node, ready = pending.pop()
-            if ready:
-                body = bodies.pop()
-                bodies[-1].append(with_body(node, self._paired(body)))
-            elif node.op in (ops.PROC, ops.FOR):
-                bodies.append([])
-                pending.append((node, True))
-                pending.extend([(statement, False) for statement in reversed(body_of(node))])
-            else:
-                bodies[-1].append(node)
-        return bodies[0][0]
+        return with_body(self._procedure, rewritten(body_of(self._procedure), statements=self._paired))
 
     def _paired(self, body: list[Node]) -> list[Node]:
         """Return a list of statements with adjacent stores paired, from the top."""

@@ -21,7 +21,7 @@ from scaly_ir.graph import Node
 from scaly_ir.numeric.table import scalar_name
 from scaly_ir.pass_manager import Pass
 from scaly_ir.passes.prog.index_values import MOST_TRIPS, Array, index_values, loop_arrays, tables_of
-from scaly_ir.passes.prog.references import NEVER, Dependences, Effects
+from scaly_ir.passes.prog.references import NEVER, Dependences, dependences_of
 from scaly_ir.passes.prog.shapes import covers, is_inline_shaped, is_temporary, is_use
 
 
@@ -36,13 +36,7 @@ class CombineScatterSums(Pass):
 
     def run(self, root: Node) -> Node:
         """Combine the sums of each procedure."""
-        procedures = []
-        callees: dict[str, Effects] = {}
-        for procedure in root.args:
-            dependences = Dependences(procedure, callees)
-            callees[procedure.attrs["name"]] = dependences.effects()
-            procedures.append(_Combination(dependences).run())
-        return root.replace(args=procedures)
+        return root.replace(args=[_Combination(dependences).run() for dependences in dependences_of(root)])
 
 
 class _Leaf(NamedTuple):

@@ -19,7 +19,16 @@ from scaly_ir.graph import Node
 from scaly_ir.op import CallEffectKind
 from scaly_ir.pass_manager import Pass
 from scaly_ir.passes.prog.expansion import Expansion, Fill
-from scaly_ir.passes.prog.references import MANY, NEVER, Dependences, Effects, Read, effect, is_expensive, occurrences
+from scaly_ir.passes.prog.references import (
+    MANY,
+    NEVER,
+    Dependences,
+    Read,
+    dependences_of,
+    effect,
+    is_expensive,
+    occurrences,
+)
 from scaly_ir.passes.prog.shapes import covers, is_inline_shaped, is_temporary, is_use
 
 GROWTH_LIMIT: Final = 4096
@@ -40,14 +49,7 @@ class FuseElementwise(Pass):
 
     def run(self, root: Node) -> Node:
         """Fuse within each procedure."""
-        procedures = []
-        callees: dict[str, Effects] = {}
-        for procedure in root.args:
-            dependences = Dependences(procedure, callees)
-            callees[procedure.attrs["name"]] = dependences.effects()
-            procedures.append(_Fusion(dependences).run())
-        unchanged = [after is before for after, before in zip(procedures, root.args, strict=True)]
-        return root if all(unchanged) else root.replace(args=procedures)
+        return root.replace(args=[_Fusion(dependences).run() for dependences in dependences_of(root)])
 
 
 @dataclass(slots=True)

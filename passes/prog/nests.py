@@ -12,10 +12,22 @@ from scaly_ir.dialects.prog.build import body_of, with_body
 from scaly_ir.graph import Node
 
 
-def rewritten(body: Iterable[Node], rewrite: Callable[[Node], Iterable[Node]]) -> list[Node]:
+def _same(statement: Node) -> Iterable[Node]:
+    return (statement,)
+
+
+def rewritten(
+    body: Iterable[Node],
+    rewrite: Callable[[Node], Iterable[Node]] = _same,
+    *,
+    loop: Callable[[Node], Node | None] | None = None,
+    statements: Callable[[list[Node]], list[Node]] | None = None,
+) -> list[Node]:
     """Return a list of statements in which those that `rewrite` gives take the place of each that is no loop.
 
-    Statements are rewritten in the order of the text, equal ones each on its own.
+    Statements are rewritten in the order of the text, equal ones each on its own. What `loop` makes of a loop takes its
+    place; inside of one that it makes None of, statements are rewritten. `statements` is given each list of statements
+    that is done, those of loops before those around them, and returns what stands there.
     """
     bodies: list[list[Node]] = [[]]
     pending = [(statement, False) for statement in body][::-1]
@@ -23,11 +35,13 @@ def rewritten(body: Iterable[Node], rewrite: Callable[[Node], Iterable[Node]]) -
         node, is_done = pending.pop()
         if is_done:
             inner = bodies.pop()
-            bodies[-1].append(with_body(node, inner))
-        elif node.op is ops.FOR:
+            bodies[-1].append(with_body(node, inner if statements is None else statements(inner)))
+        elif node.op is not ops.FOR:
+            bodies[-1].extend(rewrite(node))
+        elif loop is not None and (made := loop(node)) is not None:
+            bodies[-1].append(made)
+        else:
             bodies.append([])
             pending.append((node, True))
             pending.extend([(statement, False) for statement in reversed(body_of(node))])
-        else:
-            bodies[-1].extend(rewrite(node))
-    return bodies[0]
+    return bodies[0] if statements is None else statements(bodies[0])

@@ -18,7 +18,7 @@ from scaly_ir.dialects.prog.build import with_body
 from scaly_ir.graph import Node, intern_node
 from scaly_ir.pass_manager import Pass
 from scaly_ir.passes.prog.names import fresh_names, taken_names
-from scaly_ir.passes.prog.references import Dependences, Effects, References, statements
+from scaly_ir.passes.prog.references import Dependences, References, dependences_of, statements
 from scaly_ir.types import FLOAT64, DType
 
 SPILL: Final = 1024
@@ -36,11 +36,8 @@ class PackWorkspace(Pass):
     def run(self, root: Node) -> Node:
         """Return the module with packed procedures; one that calls what is not defined here stays as it is."""
         needs: dict[str, int] = {}
-        effects: dict[str, Effects] = {}
         procedures = []
-        for procedure in root.args:
-            dependences = Dependences(procedure, effects)
-            effects[procedure.attrs["name"]] = dependences.effects()
+        for procedure, dependences in zip(root.args, dependences_of(root), strict=True):
             packed = _Packing(dependences, needs).packed()
             if packed is not None:
                 needs[procedure.attrs["name"]] = packed.attrs["sz_w"]

@@ -239,6 +239,15 @@ class Dependences:
         return Effects(frozenset(writes), bool(self._opaque))
 
 
+def dependences_of(module: Node) -> Iterator[Dependences]:
+    """Yield the dependences of each procedure of a module, which know what calls of those before it do."""
+    callees: dict[str, Effects] = {}
+    for procedure in module.args:
+        found = Dependences(procedure, callees)
+        callees[procedure.attrs["name"]] = found.effects()
+        yield found
+
+
 def roots(procedure: Node) -> dict[str, str]:
     """Return the owner of the storage behind each buffer of a procedure, aliases followed."""
     owner: dict[str, str] = {}

@@ -18,6 +18,7 @@ from scaly_ir.graph.rewrite import Mode, substitute
 from scaly_ir.pass_manager import Pass
 from scaly_ir.passes.prog.lane_loops import lane_kind
 from scaly_ir.passes.prog.names import c_spelling, fresh_names, taken_names
+from scaly_ir.passes.prog.nests import rewritten
 from scaly_ir.passes.prog.references import roots
 from scaly_ir.passes.prog.widen_ranges.schedule import scheduled
 from scaly_ir.passes.prog.widen_ranges.widths import width_symbol
@@ -62,22 +63,12 @@ class _Widening:
 
     def widened(self) -> Node:
         """Return the procedure with every outermost loop that fits split."""
-        bodies: list[list[Node]] = [[]]
-        pending: list[tuple[Node, bool]] = [(self._procedure, False)]
-        while pending:
-            node, ready = pending.pop()
-            if ready:
-                body = bodies.pop()
-                bodies[-1].append(with_body(node, body))
-            elif node.op is ops.FOR and (chunks := self._chunks(node)) is not None:
-                bodies[-1].append(chunks)
-            elif node.op is ops.PROC or (node.op is ops.FOR and node.args[0].attrs["kind"] != "vector"):
-                bodies.append([])
-                pending.append((node, True))
-                pending.extend([(statement, False) for statement in reversed(body_of(node))])
-            else:
-                bodies[-1].append(node)
-        return bodies[0][0]
+        procedure = self._procedure
+        return with_body(procedure, rewritten(body_of(procedure), loop=self._widened))
+
+    def _widened(self, loop: Node) -> Node | None:
+        """Return what a loop becomes, None where loops inside of it may be split; lane loops stay."""
+        return loop if loop.args[0].attrs["kind"] == "vector" else self._chunks(loop)
 
     def _chunks(self, loop: Node) -> Node | None:
         """Return a loop in chunks of lanes, or None when it does not fit."""
@@ -114,20 +105,7 @@ class _Widening:
 
     def _without_pairs(self, body: Sequence[Node]) -> list[Node]:
         """Return statements with two stores for each pair; both values are computed before the first is written."""
-        bodies: list[list[Node]] = [[]]
-        pending = [(statement, False) for statement in reversed(body)]
-        while pending:
-            node, ready = pending.pop()
-            if ready:
-                inside = bodies.pop()
-                bodies[-1].append(with_body(node, inside))
-            elif node.op is ops.FOR:
-                bodies.append([])
-                pending.append((node, True))
-                pending.extend([(statement, False) for statement in reversed(body_of(node))])
-            else:
-                bodies[-1].extend(self._two_stores(node) if node.op is ops.STORE_PAIR else [node])
-        return bodies[0]
+        return rewritten(body, lambda node: self._two_stores(node) if node.op is ops.STORE_PAIR else [node])
 
     def _two_stores(self, pair: Node) -> Iterator[Node]:
         view, first, second = pair.args
