@@ -57,6 +57,10 @@ class Dialect:
     op_prefix: str = ""
     """How the names of its operators begin; the dialect's own name when empty."""
     verify: tuple[Rule, ...] = ()
+    summary: str = ""
+    """What it is for, in a few words."""
+    manual: str = ""
+    """``module:function`` from an operator to its `manual.Entry`; without it, operators are written as applications."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "op_prefix", self.op_prefix or self.name)

@@ -41,8 +41,7 @@ General
   -q, --quiet                    no warnings, notes or summary line
   -v, --verbose                  say what is done, on standard error
   --traceback                    show the Python traceback of an error
-  --version                      print the version
-  -h, --help                     print this text
+  --version, -h, --help          print the version, or this text
 
 Long options take one dash or two, and their value after '=' or a space.
 """

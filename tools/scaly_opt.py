@@ -23,7 +23,7 @@ from scaly_ir.tools.entry import (
     write_to,
     write_usage,
 )
-from scaly_ir.tools.opt import looking
+from scaly_ir.tools.opt import discovering, looking
 from scaly_ir.tools.reporting import Reporter
 
 if TYPE_CHECKING:
@@ -39,11 +39,11 @@ USAGE: Final = """\
 Usage: scaly-opt [options] [file...]
 Parse, verify and transform .sir files, then print them.
 
-  scaly-opt f.sir                             check the file and print it
-  scaly-opt f.sir --pass=fuse_elementwise     run a pass and print the result
-  scaly-opt f.sir -o g.sir                    write the result to a file
-  cat f.sir | scaly-opt -                     read standard input
-  scaly-opt --list-passes                     what can I run?
+  scaly-opt f.sir                          check the file and print it
+  scaly-opt f.sir --pass=fuse_elementwise,fold_arith       run two passes
+  scaly-opt f.sir --pass=fold_arith --print-ir-diff        see what changed
+  scaly-opt --list-passes                  what can I run?
+  scaly-opt --describe fold_arith          what does it do, which options?
 """
 
 HELP: Final = f"""{USAGE}
@@ -53,7 +53,6 @@ Passes
   --stop-after=NAME[:K]          run no pass after the first (K-th) NAME
   --dump-pipeline                print the pipeline with all its options
   --run-reproducer               run the pipeline that a reproducer holds
-  --list-passes                  print the passes there are
 
 Input and output
   FILE..., -                     the files to read; - or none is standard input
@@ -63,10 +62,13 @@ Input and output
 
 {looking.HELP}
 Checking
-  --verify-each[=true|false]     verify after every pass (default true)
-  --no-verify-each               verify the input and the final result only
+  --no-verify-each, --verify-each=false    verify input and result alone
   --verify-roundtrip             print, read back and compare after every pass
   --verify-diagnostics           compare diagnostics with expected-... comments
+
+Discovering
+  --list-passes, --list-dialects, --list-ops[=DIALECT]
+  --describe=NAME                a pass, operation, dialect, type, rule, ...
 
 {GENERAL_HELP}Exit codes: 0 success, 1 the input was refused, 2 wrong usage, 3 internal error.
 """
@@ -82,7 +84,7 @@ OPTIONS: Final = (
     Option(("stop-after",), "yes"),
     Option(("run-reproducer",)),
     Option(("dump-pipeline", "dump-pass-pipeline")),
-    Option(("list-passes",)),
+    *discovering.OPTIONS,
     *looking.OPTIONS,
     *GENERAL_OPTIONS,
 )
@@ -104,6 +106,8 @@ class _Settings(General):
         """The line between parts of a file, if these are processed on their own."""
         self.expectations = ""
         """Whether diagnostics are compared with comments: ``all``, ``only-expected`` or not at all."""
+        self.question: Given | None = None
+        """The first option that asks what there is."""
         stop_after: Given | None = None
         given, files = parse_arguments(argv, OPTIONS, PASSES)
         self.files = files or ["-"]
@@ -137,6 +141,8 @@ class _Settings(General):
             case "no-verify-each":
                 self.verify_each = False
             case _:
+                if option.name in discovering.NAMES:
+                    self.question = self.question or option
                 if not self.looking.apply(option):
                     super().apply(option)
 
@@ -178,7 +184,7 @@ def _run(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> 
         return write_usage(USAGE, stderr)
     reporter = settings.reporter(TOOL, stderr)
     if settings.print_and_exit:
-        write_to("-", _information(settings.print_and_exit), stdout, reporter)
+        write_to("-", _information(settings), stdout, reporter)
     else:
         failure = _read_reproducer(settings) if settings.run_reproducer else ""
         if settings.dump_pipeline:
@@ -288,15 +294,11 @@ def _compared(part: Source, driver: Driver, settings: _Settings, reporter: Repor
     return text
 
 
-def _information(name: str) -> str:
-    if name == "version":
+def _information(settings: _Settings) -> str:
+    if settings.print_and_exit == "version":
         return version_text(TOOL)
-    if name == "list-passes":
-        from scaly_ir.pass_manager import load_pass
-
-        rows = [load_pass(PASSES, known) for known in sorted(PASSES)]
-        width = max([len(row.name) for row in rows])
-        return "".join([f"{row.name:{width}}  {row.scope:6}  {row.summary}\n" for row in rows])
+    if settings.question is not None and settings.print_and_exit == settings.question.name:
+        return discovering.answer(settings.question)
     return HELP
 
 

@@ -78,4 +78,12 @@ def _with_results(root: Node, more: Sequence[Node]) -> Node:
     return make_function(root.attrs["name"], inputs, (*root.args[: len(root.args) - len(inputs)], *more), names)
 
 
-DIALECT: Final = Dialect("expr", read, render, SPEC, place_of=place_of)
+DIALECT: Final = Dialect(
+    "expr",
+    read,
+    render,
+    SPEC,
+    place_of=place_of,
+    summary="functions of tensors: what is to be computed",
+    manual="scaly_ir.dialects.expr.manual:manual",
+)

@@ -73,4 +73,12 @@ def _parts(statement: Node) -> Sequence[Node]:
     return statement.args[:1] if statement.op is ops.FOR else statement.args
 
 
-DIALECT: Final = Dialect("prog", read, render, SPEC, place_of=place_of)
+DIALECT: Final = Dialect(
+    "prog",
+    read,
+    render,
+    SPEC,
+    place_of=place_of,
+    summary="procedures, buffers, loops, loads and stores: how something is computed",
+    manual="scaly_ir.dialects.prog.manual:manual",
+)

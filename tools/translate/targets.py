@@ -5,10 +5,10 @@ A target is loaded when it is asked for. What plug-ins translate to (`plugins.TR
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Callable
+from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, Final, Literal, NamedTuple, get_args, get_origin, get_type_hints
+from typing import Any, Final, NamedTuple
 
 from scaly_ir.dialect import dialect_of
 from scaly_ir.errors import PipelineError, TranslateError
@@ -170,42 +170,12 @@ def describe_target(name: str) -> str | None:
     """Return what a target is and which options it has; None when there is no such target."""
     if name not in target_names():
         return None
+    from scaly_ir.tools.discovery.options import option_lines
+
     lines = [f"{name}: {_summary(name)}"]
     target = TARGETS.get(name)
-    if target is None:
-        return f"{lines[0]}\n"
-    takes = "any dialect" if target.dialects is None else f"dialect {', '.join(sorted(target.dialects))}"
-    lines.append(f"  takes modules of {takes}; the extension of its files is {target.extension}")
-    cls = _options_class(name)
-    hints = get_type_hints(cls)
-    docs = _field_docs(cls)
-    for field in fields(cls):
-        lines.append(f"  {field.name}={_shown(field.default)} ({_kind(hints[field.name])})")
-        lines.extend([f"      {line}" for line in docs.get(field.name, [])])
+    if target is not None:
+        takes = "any dialect" if target.dialects is None else f"dialect {', '.join(sorted(target.dialects))}"
+        lines.append(f"  target, takes modules of {takes}; the extension of its files is {target.extension}")
+        lines += option_lines(_options_class(name))
     return "\n".join(lines) + "\n"
-
-
-def _shown(default: Any) -> str:
-    return str(default).lower() if isinstance(default, bool) else default or '""'
-
-
-def _kind(hint: Any) -> str:
-    if get_origin(hint) is Literal:
-        return " or ".join([str(choice) for choice in get_args(hint)])
-    return {bool: "true or false", str: "text"}.get(hint, str(hint))
-
-
-def _field_docs(cls: type[Any]) -> Mapping[str, list[str]]:
-    """Return the documentation of each option: the string after its field, from the source of the class."""
-    import ast
-    import inspect
-    import textwrap
-
-    (tree,) = ast.parse(textwrap.dedent(inspect.getsource(cls))).body
-    assert isinstance(tree, ast.ClassDef)
-    docs: dict[str, list[str]] = {}
-    for field, after in zip(tree.body, tree.body[1:], strict=False):
-        match field, after:
-            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(doc))):
-                docs[name] = textwrap.dedent(doc).strip().splitlines()
-    return docs

@@ -1,0 +1,1 @@
+"""What there is, and what each of it is: passes, operations, dialects, types, attributes, rules and targets."""
