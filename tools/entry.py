@@ -24,6 +24,7 @@ Main = Callable[[Sequence[str], TextIO, TextIO, TextIO], int]
 GENERAL_OPTIONS: Final = (
     Option(("max-errors",), "yes"),
     Option(("color", "colour"), "yes"),
+    Option(("diagnostics",), "yes"),
     Option(("q", "quiet")),
     Option(("v", "verbose")),
     Option(("traceback",)),
@@ -35,7 +36,8 @@ GENERAL_OPTIONS: Final = (
 GENERAL_HELP: Final = """\
 General
   --max-errors=N                 show at most N errors (default 20, 0 for all)
-  --color=auto|always|never      colour messages (default auto)
+  --color=auto|always|never      colour messages and IR (default auto)
+  --diagnostics=text|json        messages for people, or an object for each
   --load-plugin=MODULE:FUNCTION  load a plug-in that is not installed
   --no-plugins                   do not load the installed plug-ins
   -q, --quiet                    no warnings, notes or summary line
@@ -53,6 +55,8 @@ class General:
     def __init__(self) -> None:
         self.max_errors = 20
         self.colour = "auto"
+        self.as_json = False
+        """Whether diagnostics are for programs."""
         self.quiet = False
         self.verbose = False
         self.traceback = os.environ.get("SCALY_IR_TRACEBACK") == "1"
@@ -66,6 +70,8 @@ class General:
                 self.max_errors = option.number()
             case "color":
                 self.colour = option.choice({"auto": "auto", "always": "always", "never": "never"})
+            case "diagnostics":
+                self.as_json = option.choice({"text": False, "json": True})
             case "q":
                 self.quiet = True
             case "v":
@@ -80,7 +86,15 @@ class General:
     def reporter(self, tool: str, stderr: TextIO) -> Reporter:
         """Return what shows messages on `stderr` as is asked for."""
         colour = use_colour(self.colour, stderr, os.environ)
-        return Reporter(tool, stderr, colour=colour, quiet=self.quiet, verbose=self.verbose, max_errors=self.max_errors)
+        return Reporter(
+            tool,
+            stderr,
+            colour=colour,
+            quiet=self.quiet,
+            verbose=self.verbose,
+            max_errors=self.max_errors,
+            as_json=self.as_json,
+        )
 
 
 def version_text(tool: str) -> str:
@@ -97,7 +111,7 @@ def run_tool(tool: str, work: Main, argv: Sequence[str], stdin: TextIO, stdout: 
         load_requested_plugins(argv)
         return work(argv, stdin, stdout, stderr)
     except UsageError as failure:
-        write_usage_error(tool, failure, stderr)
+        write_usage_error(tool, failure, stderr, as_json=_wants_json(argv))
         return 2
     except PluginError as failure:
         return _stop(tool, str(failure), 1, failure, argv, stderr)
@@ -114,11 +128,19 @@ def run_tool(tool: str, work: Main, argv: Sequence[str], stdin: TextIO, stdout: 
 
 def _stop(tool: str, message: str, code: int, failure: Exception, argv: Sequence[str], stderr: TextIO) -> int:
     """Say why the tool cannot go on, whatever the command line asks for, and return the exit code."""
-    reporter = Reporter(tool, stderr)
-    reporter.say(f"error: {message}")
+    from scaly_ir.text.diagnostics import error
+
+    reporter = Reporter(tool, stderr, as_json=_wants_json(argv))
+    reporter.refuse([error(message, code="plug-in" if code == 1 else "internal")], code)
     if "--traceback" in argv or os.environ.get("SCALY_IR_TRACEBACK") == "1":
         reporter.show_traceback(failure)
-    return code
+    return reporter.code
+
+
+def _wants_json(argv: Sequence[str]) -> bool:
+    """Tell whether arguments that may be wrong ask for diagnostics in JSON."""
+    typed = [text.lstrip("-") for text in argv]
+    return "diagnostics=json" in typed or ("diagnostics", "json") in zip(typed, argv[1:], strict=False)
 
 
 def described(failure: BaseException) -> str:

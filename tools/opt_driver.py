@@ -49,7 +49,14 @@ class Driver(InputDriver[str]):
         self._passes = passes
         self._verify_each = verify_each
         self._advice = advice
+        self._pass = ""
+        """The pass that runs."""
         """What to do about an internal error."""
+
+    def process_source(self, source: Source) -> str | None:
+        """Process what was read; return the text that comes out, or None after an error."""
+        self._pass = ""
+        return super().process_source(source)
 
     def work(self, source: Source, root: Node, locations: Locations) -> str | None:
         """Run the passes on a verified input and print it."""
@@ -71,7 +78,7 @@ class Driver(InputDriver[str]):
         count = len(self._passes)
         verified = root
         for number, step in enumerate(self._passes, start=1):
-            self._stage = f"pass '{step.name}'"
+            self._stage, self._pass = f"pass '{step.name}'", step.name
             for watcher in self._watchers:
                 watcher.before_pass(number, step, root)
             result = self._run(number, step, root, name)
@@ -93,6 +100,7 @@ class Driver(InputDriver[str]):
                 self._enter("rest", "the tool")
             for watcher in self._watchers:
                 watcher.after_verified(number, step, root)
+        self._pass = ""
         return root
 
     def _run(self, number: int, step: Pass, root: Node, name: str) -> Node:
@@ -105,7 +113,7 @@ class Driver(InputDriver[str]):
                 self._tell_failure(number, step, root, None)
                 raise
             finally:
-                self._reporter.report(remarks, origin=name)
+                self._reporter.report([replace(remark, pass_name=step.name) for remark in remarks], origin=name)
 
     def _tell_failure(self, number: int, step: Pass, before: Node, after: Node | None) -> None:
         for watcher in self._watchers:
@@ -114,6 +122,7 @@ class Driver(InputDriver[str]):
     def _report_failure(self, diagnostic: Diagnostic, code: int) -> None:
         if code == 3 and self._advice:
             diagnostic = replace(diagnostic, notes=(*diagnostic.notes, note(self._advice)))
+        diagnostic = replace(diagnostic, pass_name=self._pass)
         super()._report_failure(diagnostic, code)
 
     def _invalid(self, violation: Violation, after: str) -> Diagnostic:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
@@ -39,8 +40,13 @@ def write(stream: TextIO, text: str) -> None:
     stream.flush()
 
 
-def write_usage_error(tool: str, failure: UsageError, stream: TextIO) -> None:
+def write_usage_error(tool: str, failure: UsageError, stream: TextIO, *, as_json: bool = False) -> None:
     """Show what is wrong with the command line, with a caret under the part to blame."""
+    if as_json:
+        from scaly_ir.text.diagnostics import error
+
+        Reporter(tool, stream, as_json=True).report([error(str(failure), code="usage")])
+        return
     lines = [f"{tool}: error: {failure}"]
     if failure.shown:
         from scaly_ir.text.diagnostics import excerpt
@@ -63,6 +69,7 @@ class Reporter:
         quiet: bool = False,
         verbose: bool = False,
         max_errors: int = 0,
+        as_json: bool = False,
     ) -> None:
         self.tool = tool
         self.code = 0
@@ -72,6 +79,7 @@ class Reporter:
         """The messages of the errors that were shown."""
         self._stream = stream
         self._quiet = quiet
+        self._as_json = as_json
         self._left = max_errors if max_errors > 0 else -1
         self._counts: Counter[str] = Counter()
         self._suppressed = 0
@@ -111,11 +119,16 @@ class Reporter:
                 self._show(diagnostic, origin)
 
     def _show(self, diagnostic: Diagnostic, origin: str) -> None:
-        from scaly_ir.text.diagnostics import Diagnostic, render
-
         if self._quiet:
-            diagnostic = Diagnostic(diagnostic.severity, diagnostic.message, diagnostic.span, diagnostic.code)
-        write(self._stream, render(diagnostic, origin=origin or self.tool, colour=self.colour) + "\n")
+            diagnostic = replace(diagnostic, notes=())
+        if self._as_json:
+            from scaly_ir.tools.json_diagnostics import json_line
+
+            write(self._stream, json_line(diagnostic))
+        else:
+            from scaly_ir.text.diagnostics import render
+
+            write(self._stream, render(diagnostic, origin=origin or self.tool, colour=self.colour) + "\n")
 
     def say(self, text: str) -> None:
         """Show a line of progress."""
@@ -135,10 +148,18 @@ class Reporter:
         """Close the run with a line when there was more than one error or warning."""
         if self._suppressed:
             more = _counted(self._suppressed, "more error")
-            write(self._stream, f"{self.tool}: {more} not shown; --max-errors=0 shows all\n")
+            self._say_more(f"{more} not shown; --max-errors=0 shows all")
         counts = [(self._counts[severity], severity) for severity in ("error", "warning") if self._counts[severity]]
-        if sum([count for count, _ in counts]) > 1 and not self._quiet:
+        if sum([count for count, _ in counts]) > 1 and not self._quiet and not self._as_json:
             write(self._stream, ", ".join([_counted(count, severity) for count, severity in counts]) + "\n")
+
+    def _say_more(self, text: str) -> None:
+        if not self._as_json:
+            self.say(text)
+            return
+        from scaly_ir.text.diagnostics import Diagnostic
+
+        self._show(Diagnostic("note", text, code="max-errors"), "")
 
 
 def _counted(count: int, what: str) -> str:

@@ -25,7 +25,8 @@ LINE_CELLS: Final = 160
 class Diagnostic:
     """One message to the user.
 
-    `code` is a stable slug for machines (the rule's name for a verifier failure). Notes follow their error.
+    `code` is a stable slug for machines (the rule's name for a verifier failure). Notes follow their error. `pass_name`
+    is the pass that was running, if one was.
     """
 
     severity: Severity
@@ -33,6 +34,7 @@ class Diagnostic:
     span: Span | None = None
     code: str = ""
     notes: tuple[Diagnostic, ...] = ()
+    pass_name: str = ""
 
     def head(self, origin: str = "") -> str:
         """Return the first line: ``file:line:col: error: message``, or ``origin: error: message`` without a place."""
@@ -187,10 +189,24 @@ def did_you_mean(name: str, known: Iterable[str], *, quote: str = "'") -> str:
     return suggested(closest(name, known), quote=quote)
 
 
+_MEANT: Final = "; did you mean "
+
+
 def suggested(names: Iterable[str], *, quote: str = "'") -> str:
     """Return ``; did you mean 'x' or 'y'?``, or an empty string when there are no names."""
     quoted = [f"{quote}{name}{quote}" for name in names]
-    return f"; did you mean {one_of(quoted)}?" if quoted else ""
+    return f"{_MEANT}{one_of(quoted)}?" if quoted else ""
+
+
+def suggestions_in(message: str) -> list[str]:
+    """Return the names that a message suggests, as `suggested` put them there."""
+    _, _, tail = message.rpartition(_MEANT)
+    names, mark, _ = tail.rpartition("?")
+    if not mark or len(tail) == len(message):
+        return []
+    if names.startswith("'"):
+        return names[1:-1].replace("' or '", "', '").split("', '")
+    return names.replace(" or ", ", ").split(", ")
 
 
 def one_of(words: Iterable[str]) -> str:

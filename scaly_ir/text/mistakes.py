@@ -20,11 +20,12 @@ _CLOSERS: Final = {"LPAR": "RPAR", "LSQB": "RSQB", "LESSTHAN": "MORETHAN", "LBRA
 
 
 class Mistake(NamedTuple):
-    """What to say, where it is not the lexeme that was found, and further places."""
+    """What to say, where it is not the lexeme that was found, further places, and a slug for machines."""
 
     message: str
     place: tuple[int, int] | None = None
     notes: tuple[Diagnostic, ...] = ()
+    code: str = "syntax"
 
 
 def explain(situation: Situation) -> Diagnostic:
@@ -37,7 +38,7 @@ def explain(situation: Situation) -> Diagnostic:
     else:
         mistake = _expected(situation)
     place = mistake.place or (found.start, found.end)
-    return error(mistake.message, Span(situation.source, *place), "syntax", mistake.notes)
+    return error(mistake.message, Span(situation.source, *place), mistake.code, mistake.notes)
 
 
 # --- what no text may hold --------------------------------------------------------------------------------------------
@@ -205,7 +206,8 @@ def _no_statement(situation: Situation) -> Mistake | None:
     hint = language.hints.get(found.text.rpartition(".")[2])
     what = "statement" if language.nested else "operation"
     known += [] if language.nested else operations
-    return Mistake(f"unknown {what} '{found.text}'{f'; {hint}' if hint else did_you_mean(dotted, known)}")
+    message = f"unknown {what} '{found.text}'{f'; {hint}' if hint else did_you_mean(dotted, known)}"
+    return Mistake(message, code="unknown-op")
 
 
 # --- within a statement -----------------------------------------------------------------------------------------------
@@ -233,7 +235,7 @@ def _type(situation: Situation) -> Mistake | None:
         return None
     if found.kind not in ("WORD", "NAME"):
         return None
-    return Mistake(unknown_dtype(found.text))
+    return Mistake(unknown_dtype(found.text), code="unknown-type")
 
 
 def _angles(situation: Situation) -> tuple[str, int]:
@@ -266,7 +268,7 @@ def _scalar(situation: Situation) -> Mistake | None:
     if "OPERATOR" not in situation.accepted or found.kind not in ("WORD", "NAME"):
         return None
     applied = situation.lexemes[situation.at + 1].text == "("
-    return Mistake(unknown_scalar(language, found.text, applied=applied))
+    return Mistake(unknown_scalar(language, found.text, applied=applied), code="unknown-op" if applied else "syntax")
 
 
 def unknown_scalar(language: Language, text: str, *, applied: bool) -> str:
