@@ -83,13 +83,24 @@ class General:
             case _:
                 self.print_and_exit = self.print_and_exit or option.name
 
+    def colours(self, stream: TextIO) -> bool:
+        """Tell whether what goes to a stream is to be coloured."""
+        return use_colour(self.colour, stream, os.environ)
+
+    def shown(self, ir: str, path: str, stdout: TextIO) -> str:
+        """Return IR as it is written to a path: in colour if that is a standard output which shows colours."""
+        if path != "-" or not self.colours(stdout):
+            return ir
+        from scaly_ir.tools.highlight import highlighted
+
+        return highlighted(ir)
+
     def reporter(self, tool: str, stderr: TextIO) -> Reporter:
         """Return what shows messages on `stderr` as is asked for."""
-        colour = use_colour(self.colour, stderr, os.environ)
         return Reporter(
             tool,
             stderr,
-            colour=colour,
+            colour=self.colours(stderr),
             quiet=self.quiet,
             verbose=self.verbose,
             max_errors=self.max_errors,

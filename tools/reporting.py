@@ -138,6 +138,14 @@ class Reporter:
         """Show text as it is."""
         write(self._stream, text)
 
+    def write_ir(self, text: str) -> None:
+        """Show IR, in colour when messages are."""
+        if self.colour:
+            from scaly_ir.tools.highlight import highlighted
+
+            text = highlighted(text)
+        self.write(text)
+
     def show_traceback(self, failure: BaseException) -> None:
         """Show where in the code an exception comes from."""
         import traceback

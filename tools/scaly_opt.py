@@ -219,7 +219,7 @@ def _process(settings: _Settings, reporter: Reporter, stdin: TextIO, stdout: Tex
     )
     results = [text for path in settings.files for text in _results(path, driver, settings, reporter)]
     if settings.output == "-" or reporter.code == 0:
-        write_to(settings.output, SEPARATOR.join(results), stdout, reporter)
+        write_to(settings.output, settings.shown(SEPARATOR.join(results), settings.output, stdout), stdout, reporter)
     for watcher in watchers:
         watcher.close()
 

@@ -195,8 +195,11 @@ def _process(settings: _Settings, reporter: Reporter, stdin: TextIO, stdout: Tex
         return
     from scaly_ir.tools.files import write_results
 
-    paths = [output.path for output in outputs]
-    failures = write_results(list(zip(paths, texts, strict=True)), stdout)
+    results = [
+        (path, settings.shown(text, path, stdout) if request.target == "sir" else text)
+        for (request, path), text in zip(outputs, texts, strict=True)
+    ]
+    failures = write_results(results, stdout)
     if failures:
         reporter.refuse(failures)
 

@@ -123,7 +123,7 @@ class Looking:
             after_change="print-ir-after-change" in self._given,
             after_failure="print-ir-after-failure" in self._given,
         )
-        return Dumps(reporter.write, when, text)
+        return Dumps(reporter.write_ir, when, text)
 
     def _passes(self, name: str, passes: Sequence[Pass]) -> frozenset[str]:
         """Return the passes that an option names; `UsageError` for one that is not run."""

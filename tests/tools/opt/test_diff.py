@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from scaly_ir.tools.highlight import highlighted
 from scaly_ir.tools.opt.diff import unified
 from tests.tools.running import CHAIN, FUSED, scaly_opt
 
@@ -78,7 +79,7 @@ def test_colours(workspace: Path) -> None:
     coloured = scaly_opt("f.sir", "--pass=fuse_elementwise", "--print-ir-diff", "--color=always")
     assert "\x1b" not in plain.err
     assert "\x1b[32m+      prog.store" in coloured.err
-    assert coloured.out == plain.out
+    assert coloured.out == highlighted(plain.out)
 
 
 def test_one_function(workspace: Path) -> None:
