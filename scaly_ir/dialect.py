@@ -13,7 +13,7 @@ from typing import Final
 
 from scaly_ir.errors import PluginError
 from scaly_ir.graph import Node
-from scaly_ir.spec import NO_SPEC, Rule, Spec, add_guest_rules, check_each_node
+from scaly_ir.spec import DEFINED_HERE, NO_SPEC, Rule, Spec, add_guest_rules, check_each_node
 from scaly_ir.text.diagnostics import Diagnostic, did_you_mean, error, note, one_of
 from scaly_ir.text.locations import Locations, Parsed, Place, PlaceOf
 from scaly_ir.text.source import Source, Span
@@ -151,8 +151,12 @@ def verify_parsed(root: Node, locations: Locations | None) -> list[Diagnostic]:
             if span.start in places:
                 continue
             places.add(span.start)
-            notes = [note(text, locations.span(place)) for text, place in violation.notes]
+            notes = [_note(text, locations.span(place)) for text, place in violation.notes]
         found.append(error(violation.message, span, violation.rule, notes))
     # Within a statement, rules come in the order of the table; people read from left to right.
     found.sort(key=lambda diagnostic: diagnostic.span.start if diagnostic.span is not None else 0)
     return found
+
+
+def _note(text: str, span: Span) -> Diagnostic:
+    return note(DEFINED_HERE.format(span.text) if text == DEFINED_HERE else text, span)

@@ -6,6 +6,7 @@ words. A `Spec` holds the rules of a dialect; how to walk a graph of that dialec
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
@@ -15,7 +16,7 @@ from scaly_ir.errors import VerifyError
 from scaly_ir.graph import Node, preorder
 from scaly_ir.op import Op
 from scaly_ir.signature import AttrSpec
-from scaly_ir.text.diagnostics import did_you_mean
+from scaly_ir.text.diagnostics import closest, did_you_mean
 from scaly_ir.text.locations import Part, Place
 from scaly_ir.text.spelling import spell_name
 from scaly_ir.types import INT64, int_range
@@ -36,6 +37,9 @@ class Fault(NamedTuple):
 
 
 Faults = Iterable[str | Fault]
+
+DEFINED_HERE: Final = "{} is defined here"
+"""A note whose place is a name, which stands in the text for the braces."""
 
 NO_FAULTS: Final = ()
 """What a rule returns when nothing is wrong; any other empty iterable does as well."""
@@ -85,8 +89,13 @@ class Violation:
 
     @property
     def message(self) -> str:
-        """What a tool says: the operation, what is wrong, and the rule."""
-        return f"'{self.operation}': {self.reason} [{self.rule}]"
+        """What a tool says: the operation, what is wrong, and the rule.
+
+        A reason may begin with the operation, in capitals, for whoever reads it alone; here that stands before it.
+        """
+        named = self.node.op.mnemonic.upper()
+        reason = re.sub(rf"^{named} (?!of |to )", "", self.reason)
+        return f"'{self.operation}': {reason} [{self.rule}]"
 
 
 Named = tuple[str, Callable[..., Faults]]
@@ -189,8 +198,13 @@ def _attribute_faults(node: Node, specs: Mapping[str, AttrSpec]) -> Iterator[Fau
             reason = f"attribute '{key}' is {shown_value(value)}, expected {spec.words}{_meant(value, spec)}"
             yield Fault(reason, part=key)
     for key, spec in specs.items():
-        if spec.required and key not in node.attrs:
+        if spec.required and key not in node.attrs and not is_misspelt(node, key):
             yield Fault(f"attribute '{key}' is missing")
+
+
+def is_misspelt(node: Node, key: str) -> bool:
+    """Tell whether an attribute that is missing is there under a name like its own, so that it is one mistake."""
+    return any([key in closest(name, [key]) for name in node.attrs if name not in (node.op.attr_specs or {})])
 
 
 def _meant(value: Any, spec: AttrSpec) -> str:

@@ -238,7 +238,7 @@ class _Builder:
         except AttributeError:
             dialect = line.op.partition(".")[0]
             if dialect != "expr" and dialect in dialect_names():  # it need not be loaded
-                message = f"operation '{line.op}' is not allowed in dialect 'expr'"
+                message = _not_allowed(line.op)
             elif dialect == "expr":
                 message = unknown_scalar(LANGUAGE, line.op, applied=True)
             else:
@@ -247,7 +247,7 @@ class _Builder:
             return None
         foreign = op.dialect != "expr" and op.get_attr("TStructural", False)
         if foreign or not op.is_expression or not op.allowed_in("expr"):
-            self._fail(f"operation '{line.op}' is not allowed in dialect 'expr'", line.op_at, "op-dialect")
+            self._fail(_not_allowed(line.op), line.op_at, "op-dialect")
             return None
         return op
 
@@ -312,3 +312,8 @@ def _value_name(name: str) -> str:
 def _what(body: Body) -> str:
     kind = {ops.FUNC: "function", ops.REGION: "region"}.get(body.op)
     return "the operations" if kind is None else f"{kind} '@{spell_name(body.name)}'"
+
+
+def _not_allowed(operation: str) -> str:
+    hint = LANGUAGE.own_name(operation, LANGUAGE.operations())
+    return f"operation '{operation}' is not allowed in dialect 'expr'{hint}"

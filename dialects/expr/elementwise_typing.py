@@ -23,15 +23,16 @@ def kind_rule(kinds: frozenset[str]) -> str:
     return _KIND_RULES.get(kinds, "numeric-operands")
 
 
-def check_kind(op: Op, dtype: DType, rule: str = "") -> None:
-    """Raise `Misuse` when an operation does not accept a dtype."""
+def check_kind(op: Op, dtype: DType, rule: str = "", position: int = 0) -> None:
+    """Raise `Misuse` when an operation does not accept the dtype of the operand at a position."""
     kinds: frozenset[str] = op.get_attr("TOperandKinds")
     if dtype.kind not in kinds:
         words = [word for kind, word in _KIND_WORDS.items() if kind in kinds]
         words[1:] = [word.partition(" ")[2] for word in words[1:]]
         wanted = " or ".join(words) if words else "no"
         message = f"'{op.mnemonic}' needs {wanted} operand, got {dtype}; convert it with sc.cast"
-        raise Misuse(rule or kind_rule(kinds), f"{upper(op)} needs {wanted} operand, got {dtype}", TypeError, message)
+        reason = f"{upper(op)} needs {wanted} operand, got {dtype}"
+        raise Misuse(rule or kind_rule(kinds), reason, TypeError, message, part=position)
 
 
 def _arith(op: Op, args: Sequence[Node], attrs: Mapping[str, Any], stated: Any) -> TensorType:
@@ -49,8 +50,8 @@ def _compare(op: Op, args: Sequence[Node], attrs: Mapping[str, Any], stated: Any
 
 def _logic(op: Op, args: Sequence[Node], attrs: Mapping[str, Any], stated: Any) -> TensorType:
     types = tensor_types(op, args)
-    for type_ in types:
-        check_kind(op, type_.dtype, "logical-types")
+    for position, type_ in enumerate(types):
+        check_kind(op, type_.dtype, "logical-types", position)
     return TensorType(broadcast(op, "logical-types", types), BOOL, diff=False)
 
 
@@ -64,8 +65,9 @@ def _select(op: Op, args: Sequence[Node], attrs: Mapping[str, Any], stated: Any)
     condition, first, second = types = tensor_types(op, args)
     if condition.dtype is not BOOL:
         message = f"the condition of 'select' is {condition.dtype}, not bool; compare it with something"
-        raise Misuse("select-types", f"SELECT condition has dtype {condition.dtype}, not bool", TypeError, message)
-    dtype = one_dtype(op, "select-types", [first, second])
+        reason = f"SELECT condition has dtype {condition.dtype}, not bool"
+        raise Misuse("select-types", reason, TypeError, message, part=0)
+    dtype = one_dtype(op, "select-types", [first, second], (1, 2))
     return TensorType(broadcast(op, "select-types", types), dtype, first.diff or second.diff)
 
 

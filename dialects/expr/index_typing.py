@@ -85,7 +85,7 @@ def scatter_type(op: Op, args: Sequence[Node], attrs: Mapping[str, Any], stated:
     if attrs.get("combine") not in ops.COMBINATIONS:
         reason = unknown(op, "combine", attrs.get("combine"), ops.COMBINATIONS)
         raise Misuse(rule, reason, part="combine")
-    dtype = one_dtype(op, rule, [base, values])
+    dtype = one_dtype(op, rule, [base, values], (0, 2))
     if attrs["combine"] == "add" and dtype is BOOL:
         message = "a sum of bools is not defined; convert them with sc.cast"
         raise Misuse(rule, "SCATTER add of bool operands", TypeError, message)

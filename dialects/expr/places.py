@@ -100,6 +100,7 @@ def spans_of(source: Source, statement: Node) -> Iterator[tuple[Node, Part, Rang
         yield statement, "", (lexemes[0].start, lexemes[-1].end)
         return
     yield statement, "", (lexemes[0].start, lexemes[-1].end)
+    yield statement, "result", (lexemes[0].start, lexemes[0].end)
     yield statement, "op", (lexemes[2].start, lexemes[2].end) if len(lexemes) > 2 else (0, 0)
     for part, at in _parts(lexemes):
         yield statement, part, at

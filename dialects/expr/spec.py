@@ -7,7 +7,7 @@ was found sound once is not looked at again. The walk is iterative. Source: expr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
@@ -26,7 +26,7 @@ from scaly_ir.dialects.expr.rules import (
 )
 from scaly_ir.graph import Node, intern_node, postorder
 from scaly_ir.op import Op
-from scaly_ir.spec import Fault, Spec, Violation
+from scaly_ir.spec import DEFINED_HERE, Fault, Spec, Violation
 from scaly_ir.tables import Table
 from scaly_ir.tensors import TensorType
 from scaly_ir.text.locations import Place
@@ -48,6 +48,12 @@ class _Walk:
         self.context = Context(root)
         self.number = -1
         """The number of the current operation, or function's head, in the order of the text."""
+        self.listed: Sequence[Node] = ()
+        """The operations of the current body, in the order of the text."""
+        self.first = 0
+        """The number of the first of them."""
+        self.numbers: dict[Node, int] = {}
+        """Their numbers, once somebody asks for one."""
         known = _SOUND.setdefault(spec, set())
         if len(known) > _MOST_KINDS:
             known.clear()
@@ -92,8 +98,9 @@ class _Walk:
                     yield from self.checked(formal, function)
         yield from self.operations(body)
 
-    def operations(self, nodes: Iterable[Node]) -> Iterator[Violation]:
+    def operations(self, nodes: Sequence[Node]) -> Iterator[Violation]:
         """Check operations, each of which is a statement of its own."""
+        self.listed, self.first, self.numbers = nodes, self.number + 1, {}
         sound, number = self.sound, self.number
         for node in nodes:
             number += 1
@@ -154,7 +161,16 @@ class _Walk:
         reason, blamed, part, notes = Fault(fault) if isinstance(fault, str) else fault
         blamed = node if blamed is None else blamed
         place = Place(self.number, statement, blamed, part)
+        if type(part) is int and not notes and blamed is statement and statement.op not in CONTAINERS:
+            notes = self.definition(blamed.args[part])
         return Violation(rule, blamed, reason, _label(blamed), node.op.name, place, notes)
+
+    def definition(self, operand: Node) -> tuple[tuple[str, Place], ...]:
+        """Return the note on where an operand of the current operation is defined."""
+        if not self.numbers:
+            self.numbers = {node: number for number, node in enumerate(self.listed, start=self.first)}
+        number = self.numbers.get(operand)
+        return () if number is None else ((DEFINED_HERE, Place(number, operand, operand, "result")),)
 
 
 # --- kinds of operations that need a closer look ----------------------------------------------------------------------

@@ -97,7 +97,7 @@ def axis_of(op: Op, rule: str, attrs: Mapping[str, Any], ndim: int) -> int:
 def broadcast(op: Op, rule: str, types: Sequence[TensorType]) -> Shape:
     """Return the shape that NumPy broadcasts shapes to; `Misuse` when there is none."""
     result: Shape = types[0].shape
-    for type_ in types[1:]:
+    for position, type_ in enumerate(types):
         shape = type_.shape
         if shape == result:
             continue
@@ -107,19 +107,20 @@ def broadcast(op: Op, rule: str, types: Sequence[TensorType]) -> Shape:
             second = shape[-back] if back <= len(shape) else 1
             if first != second and 1 not in (first, second):
                 message = f"cannot broadcast shapes {result} and {shape}"
-                raise Misuse(rule, f"{upper(op)} {message}", ValueError, message)
+                raise Misuse(rule, f"{upper(op)} {message}", ValueError, message, part=position)
             joined.append(second if first == 1 else first)
         result = tuple(reversed(joined))
     return result
 
 
-def one_dtype(op: Op, rule: str, types: Sequence[TensorType]) -> DType:
-    """Return the dtype that operands share; `Misuse` for mixed ones."""
+def one_dtype(op: Op, rule: str, types: Sequence[TensorType], positions: Sequence[int] = ()) -> DType:
+    """Return the dtype that operands share, all or those at some positions; `Misuse` for mixed ones."""
     first = types[0].dtype
-    for type_ in types[1:]:
+    for position, type_ in enumerate(types):
         if type_.dtype is not first:
             message = f"mixed dtypes {first} and {type_.dtype}"
-            raise Misuse(rule, f"{upper(op)} {message}", TypeError, f"{message}; convert one with sc.cast")
+            part = positions[position] if positions else position
+            raise Misuse(rule, f"{upper(op)} {message}", TypeError, f"{message}; convert one with sc.cast", part=part)
     return first
 
 
@@ -260,9 +261,9 @@ def _parts(op: Op, rule: str, args: Sequence[Node]) -> tuple[list[TensorType], D
 def _stack(op: Op, args: Sequence[Node], attrs: Mapping[str, Any], stated: Any) -> TensorType:
     types, dtype = _parts(op, "stack-shapes", args)
     shape = types[0].shape
-    for type_ in types:
+    for position, type_ in enumerate(types):
         if type_.shape != shape:
-            raise Misuse("stack-shapes", f"STACK operands have shapes {shape} and {type_.shape}")
+            raise Misuse("stack-shapes", f"STACK operands have shapes {shape} and {type_.shape}", part=position)
     axis = axis_of(op, "stack-shapes", attrs, len(shape) + 1)
     return TensorType((*shape[:axis], len(types), *shape[axis:]), dtype, any_diff(op, types))
 
@@ -275,9 +276,10 @@ def _concat(op: Op, args: Sequence[Node], attrs: Mapping[str, Any], stated: Any)
         raise Misuse("concat-shapes", "CONCAT has a scalar operand", ValueError, message)
     axis = axis_of(op, "concat-shapes", attrs, len(shape))
     rest = (*shape[:axis], *shape[axis + 1 :])
-    for type_ in types:
+    for position, type_ in enumerate(types):
         if type_.ndim != len(shape) or (*type_.shape[:axis], *type_.shape[axis + 1 :]) != rest:
-            raise Misuse("concat-shapes", f"CONCAT operands of shapes {shape} and {type_.shape} differ off axis {axis}")
+            reason = f"CONCAT operands of shapes {shape} and {type_.shape} differ off axis {axis}"
+            raise Misuse("concat-shapes", reason, part=position)
     total = sum([type_.shape[axis] for type_ in types])
     return TensorType((*shape[:axis], total, *shape[axis + 1 :]), dtype, any_diff(op, types))
 
@@ -301,7 +303,7 @@ def _matmul(op: Op, args: Sequence[Node], attrs: Mapping[str, Any], stated: Any)
     inner = right.shape[-2] if right.ndim > 1 else right.shape[0]
     if left.shape[-1] != inner:
         message = f"cannot contract {left.shape[-1]} with {inner} entries: shapes {left.shape} and {right.shape}"
-        raise Misuse("matmul-shape", f"MATMUL contraction {left.shape[-1]} != {inner}", ValueError, message)
+        raise Misuse("matmul-shape", f"MATMUL contraction {left.shape[-1]} != {inner}", ValueError, message, part=1)
     batches = [TensorType(left.shape[:-2], dtype), TensorType(right.shape[:-2], dtype)]
     shape = broadcast(op, "matmul-shape", batches)
     rows = left.shape[-2:-1]

@@ -54,6 +54,8 @@ _SIGNS: Final = (
     ("|", "or"),
 )
 
+_NO_BRANCH: Final = "there are no branches; 'prog.select' chooses between two values"
+_NO_WHILE: Final = "the number of trips is known before a loop; write 'prog.for'"
 _NO_RESULT: Final = "a procedure gives no value; what it writes are its last parameters"
 
 LANGUAGE: Final = Language(
@@ -101,6 +103,9 @@ LANGUAGE: Final = Language(
         "func": "write 'prog.proc'",
         "function": "write 'prog.proc'",
         "def": "write 'prog.proc'",
+        "if": _NO_BRANCH,
+        "else": _NO_BRANCH,
+        "while": _NO_WHILE,
         "return": _NO_RESULT,
         "->": _NO_RESULT,
         ";": "nothing stands between statements",

@@ -25,7 +25,7 @@ from scaly_ir.dialects.prog.scalar_rules import (
 from scaly_ir.graph import Node
 from scaly_ir.op import Op
 from scaly_ir.op_rules import registered_rules
-from scaly_ir.spec import NO_FAULTS, Fault, Faults, Rule, attribute_faults, shown_value
+from scaly_ir.spec import NO_FAULTS, Fault, Faults, Rule, attribute_faults, is_misspelt, shown_value
 from scaly_ir.text.diagnostics import did_you_mean
 from scaly_ir.types import FLOAT64, INT64, int_range
 
@@ -219,7 +219,8 @@ def range_attrs(node: Node) -> Faults:
     """A range has a name, a known kind and three scalar bounds."""
     kind = node.attrs.get("kind")
     if kind is None:
-        yield "kind is missing"
+        if not is_misspelt(node, "kind"):
+            yield "kind is missing"
     elif type(kind) is not Word or kind not in ops.RANGE_KINDS:
         hint = did_you_mean(kind, ops.RANGE_KINDS) if isinstance(kind, str) else ""
         if isinstance(kind, str) and kind in ops.RANGE_KINDS:
@@ -264,8 +265,9 @@ def call_attrs(node: Node) -> Faults:
     if n_in is not None and n_out is not None and n_in + n_out != len(node.args):
         yield Fault(f"'n_in' + 'n_out' is {n_in + n_out}, but {len(node.args)} arguments given", part="n_in")
     elif ("n_in" in attrs) != ("n_out" in attrs):
-        part = "n_in" if "n_in" in attrs else "n_out"
-        yield Fault("'n_in' and 'n_out' are given together or not at all", part=part)
+        part, other = ("n_in", "n_out") if "n_in" in attrs else ("n_out", "n_in")
+        if not is_misspelt(node, other):
+            yield Fault("'n_in' and 'n_out' are given together or not at all", part=part)
     for position, arg in enumerate(node.args):
         # An undeclared name is a variable here, for rule in-scope to report where there is a scope.
         if arg.op not in (ops.BUFFER, ops.VIEW, ops.VAR):

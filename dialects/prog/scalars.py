@@ -201,10 +201,11 @@ class Scalars:
         try:
             op = Op.get(name)
         except AttributeError:
-            self.fail(f"unknown operation '{name}'{did_you_mean(name, Op.list_op_names())}", name_at, "unknown-op")
+            hint = _own_name(name) or did_you_mean(name, Op.list_op_names())
+            self.fail(f"unknown operation '{name}'{hint}", name_at, "unknown-op")
             return self.unknown(at)
         if op.get_attr("TStructural") or not op.is_expression or not op.allowed_in("prog"):
-            self.fail(f"operation '{name}' is not allowed in dialect 'prog'", name_at, "op-dialect")
+            self.fail(f"operation '{name}' is not allowed in dialect 'prog'{_own_name(name)}", name_at, "op-dialect")
             return self.unknown(at)
         wrong_count = op.count_fault(len(items))
         if wrong_count is not None:
@@ -312,3 +313,10 @@ def _first_literal(items: Sequence[Item]) -> Literal | None:
         if isinstance(item, Untyped):
             pending.extend(reversed(item.items))
     return None
+
+
+def _own_name(operation: str) -> str:
+    """Return the end of a message that suggests what `prog` calls an operation of another dialect, or nothing."""
+    from scaly_ir.dialects.prog.language import LANGUAGE  # loads Lark, which only messages need
+
+    return LANGUAGE.own_name(operation, LANGUAGE.operations())

@@ -19,7 +19,7 @@ from lark.parsers.lalr_interactive_parser import InteractiveParser
 from scaly_ir.text.diagnostics import Diagnostic, closest, error, note
 from scaly_ir.text.language import ATTRIBUTE_KEY, ATTRIBUTES, PUNCTUATION, Language, build_parser
 from scaly_ir.text.mistakes import explain
-from scaly_ir.text.situation import Situation
+from scaly_ir.text.situation import IN_PARENTHESES, Situation
 from scaly_ir.text.source import Source, Span
 from scaly_ir.text.terminals import Lexeme, foreign_comment, scan
 
@@ -379,6 +379,10 @@ class Driver:
 
     # --- what is not finished -----------------------------------------------------------------------------------------
 
+    def _takes_operands(self, name: Token) -> bool:
+        """Tell whether parentheses behind a token hold what belongs to it."""
+        return name.type in ("SYMBOL", "SLICE") or (name.type in self._language.scalars and name.type != "LOAD")
+
     def _unfinished(self, accepted: frozenset[str]) -> tuple[str, tuple[str, int, int] | None]:
         """Name the innermost construct that is not finished, and return its opening bracket if it has one."""
         values = self._values_before(accepted)
@@ -398,13 +402,13 @@ class Driver:
             opener = (part.type, part.start_pos or 0, part.end_pos or 0)
             if part.type == "LPAR" and before is not None and before.type == "ARROW":
                 return " while parsing outputs", opener
-            if part.type == "LPAR" and before is not None:
+            if part.type == "LPAR" and before is not None and self._takes_operands(before):
                 head = getattr(values[position - 2], "type", "") if position > 1 else ""
                 symbol = before.type == "SYMBOL"
                 what = ("parameters" if head in self._language.stubs else "arguments") if symbol else "operands"
                 return f" while parsing the {what} of '{before}'", opener
             if part.type == "LPAR":
-                return " while parsing what is in parentheses", opener
+                return IN_PARENTHESES, opener
             if part.type == "LSQB":
                 of_value = before is not None and before.type == "VALUE"
                 return f" while parsing {f'the index of {chr(39)}{before}{chr(39)}' if of_value else 'a list'}", opener

@@ -6,7 +6,7 @@ Builds the Lark parser of a dialect, once. Reading itself is done by `lalr`, mes
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 from lark import Lark, Token
 from lark.lexer import Lexer
 
+from scaly_ir.text.diagnostics import suggested
 from scaly_ir.text.terminals import TERMINALS
 
 PUNCTUATION: Final = {
@@ -97,6 +98,11 @@ class Language:
         """Return what may stand where a scalar is expected, for suggestions."""
         dotted = [word for word, terminal in self.keywords.items() if "." in word and terminal in self.scalars]
         return [*self.operators, *dotted]
+
+    def own_name(self, text: str, known: Iterable[str]) -> str:
+        """Return ``; did you mean 'expr.add'?`` for ``prog.add``: the name here of what another dialect calls alike."""
+        own = f"{self.name}.{text.rpartition('.')[2]}"
+        return suggested([own]) if "." in text and own != text and own in known else ""
 
     def special(self) -> dict[str, str]:
         """Return the terminals that words have besides their general one."""

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from scaly_ir.text.diagnostics import Diagnostic, did_you_mean, error, note
 from scaly_ir.text.language import ATTRIBUTES, Language
-from scaly_ir.text.situation import WORDS, Situation, alternatives, shown
+from scaly_ir.text.situation import IN_PARENTHESES, WORDS, Situation, alternatives, shown
 from scaly_ir.text.source import Span
 from scaly_ir.text.terminals import Lexeme, foreign_comment
 from scaly_ir.types import FOREIGN_NAMES, unknown_dtype
@@ -206,7 +206,8 @@ def _no_statement(situation: Situation) -> Mistake | None:
     hint = language.hints.get(found.text.rpartition(".")[2])
     what = "statement" if language.nested else "operation"
     known += [] if language.nested else operations
-    message = f"unknown {what} '{found.text}'{f'; {hint}' if hint else did_you_mean(dotted, known)}"
+    near = f"; {hint}" if hint else language.own_name(dotted, known) or did_you_mean(dotted, known)
+    message = f"unknown {what} '{found.text}'{near}"
     return Mistake(message, code="unknown-op")
 
 
@@ -277,8 +278,19 @@ def unknown_scalar(language: Language, text: str, *, applied: bool) -> str:
     dotted = text if "." in text else f"{language.name}.{text}"
     operations = language.operations()
     if applied or "." in text or dotted in operations or not language.nested:
-        return f"unknown operation '{text}'{f'; {hint}' if hint else did_you_mean(dotted, operations)}"
+        near = f"; {hint}" if hint else language.own_name(text, operations) or did_you_mean(dotted, operations)
+        return f"unknown operation '{text}'{near}"
     return f"expected a scalar, found '{text}'; {hint or f'did you mean {chr(39)}%{text}{chr(39)}?'}"
+
+
+def _parentheses(situation: Situation) -> Mistake | None:
+    """Recognise parentheses around a scalar that does not want them."""
+    before, opener = situation.before, situation.opener
+    if opener is None or opener[0] != "LPAR" or situation.context != IN_PARENTHESES or before is None:
+        return None
+    if "NAME" not in situation.accepted and not (situation.accepted == {"LPAR"} and before.kind == "NAME"):
+        return None
+    return Mistake("a scalar stands without parentheses around it", opener[1:])
 
 
 def _sentence(situation: Situation) -> Mistake | None:
@@ -339,6 +351,7 @@ _RECOGNISED: Final = (
     _stray_character,
     _number,
     _block,
+    _parentheses,
     _sentence,
     _bare_attributes,
     _no_statement,

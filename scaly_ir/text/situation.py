@@ -28,6 +28,9 @@ WORDS: Final[dict[str, str]] = {
     "DTYPE": "a dtype such as 'float64'",
     "$END": "the end of the file",
 }
+IN_PARENTHESES: Final = " while parsing what is in parentheses"
+"""The context within parentheses that belong to no name."""
+
 _ORDER: Final = ("COMMA", "RPAR", "RSQB", "MORETHAN", "RBRACE")
 """What is named first among the things expected."""
 _MOST: Final = 5

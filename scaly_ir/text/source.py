@@ -86,3 +86,8 @@ class Span:
     def position(self) -> tuple[int, int]:
         """Return the line and column where the range starts."""
         return self.source.position(self.start)
+
+    @property
+    def text(self) -> str:
+        """What stands in the range."""
+        return self.source.text[self.start : self.end]
