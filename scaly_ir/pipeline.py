@@ -70,6 +70,9 @@ class _Tokens:
         self.position = self.end
 
     def fail(self, expected: str) -> PipelineError:
+        if self.kind == "bad":
+            message = f"this {self.value} is not closed"
+            return PipelineError(message, text=self.text, start=self.start, end=self.end)
         found = "the end" if self.kind == "end" else f"'{self.value}'"
         return PipelineError(f"expected {expected}, found {found}", text=self.text, start=self.start, end=self.end)
 
@@ -138,6 +141,9 @@ def parse_pipeline(text: str) -> list[Item]:
         if not tokens.take(","):
             if tokens.kind == "end":
                 raise PipelineError("this anchor is not closed", text=text, start=anchors[-1][1], end=anchors[-1][2])
+            if tokens.value == "(" and not options and not closed:
+                message = f"'{name}' is no anchor; expected 'module', 'func' or an operation such as 'prog.proc'"
+                raise PipelineError(message, text=text, start=start, end=end)
             raise tokens.fail("','" if options or closed else "',' or '{' after the name of a pass")
 
 

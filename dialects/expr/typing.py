@@ -19,7 +19,7 @@ from scaly_ir.op import Op
 from scaly_ir.spec import shown_value
 from scaly_ir.tables import Table
 from scaly_ir.tensors import TensorType
-from scaly_ir.text.diagnostics import one_of
+from scaly_ir.text.diagnostics import did_you_mean, one_of
 from scaly_ir.text.locations import Part
 from scaly_ir.types import BOOL, DType
 
@@ -81,9 +81,11 @@ def upper(op: Op) -> str:
 
 
 def unknown(op: Op, key: str, value: Any, choices: Sequence[str]) -> str:
-    """Return the reason for a value that is none of the choices of an attribute."""
-    expected = one_of([f'"{choice}"' for choice in choices])
-    return f"{upper(op)} {key} {shown_value(value)} is unknown; expected {expected}"
+    """Return the reason for a value that no attribute of this name has, with what was meant or all choices."""
+    near = did_you_mean(value, choices, quote='"') if isinstance(value, str) else ""
+    quoted = [f'"{choice}"' for choice in choices]
+    expected = f"; expected {one_of(quoted)}"
+    return f"{upper(op)} {key} {shown_value(value)} is unknown{near or expected}"
 
 
 def axis_of(op: Op, rule: str, attrs: Mapping[str, Any], ndim: int) -> int:

@@ -6,7 +6,7 @@ loops are the business of `place_rules.py`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Final
 
@@ -26,7 +26,7 @@ from scaly_ir.graph import Node
 from scaly_ir.op import Op
 from scaly_ir.op_rules import registered_rules
 from scaly_ir.spec import NO_FAULTS, Fault, Faults, Rule, attribute_faults, is_misspelt, shown_value
-from scaly_ir.text.diagnostics import did_you_mean
+from scaly_ir.text.diagnostics import did_you_mean, one_of
 from scaly_ir.types import FLOAT64, INT64, int_range
 
 
@@ -109,10 +109,16 @@ def buffer_attrs(node: Node) -> Faults:
     elif type(shape) is tuple and buffer_size(node) is None and "shape" in attrs:
         yield Fault("a shape of more elements than an int64 index reaches", part="shape")
     if type(space) is not Word or space not in ops.ADDRESS_SPACES:
-        hint = did_you_mean(space, ops.ADDRESS_SPACES) if isinstance(space, str) else ""
-        yield Fault(f"address space {shown_value(space)} is unknown{hint}", part="address_space")
+        reason = f"address space {shown_value(space)} is unknown{_meant(space, ops.ADDRESS_SPACES)}"
+        yield Fault(reason, part="address_space")
     if type(device) is not Word or device != _HOST:
         yield "device is not a device"
+
+
+def _meant(value: AttrValue, choices: Sequence[str]) -> str:
+    """Return the end of a message on a value that is none of the choices: what was meant, or all of them."""
+    near = did_you_mean(value, choices) if isinstance(value, str) else ""
+    return near or f"; expected {one_of([repr(choice) for choice in choices])}"
 
 
 _GLOBAL: Final = Word("global")
@@ -222,7 +228,7 @@ def range_attrs(node: Node) -> Faults:
         if not is_misspelt(node, "kind"):
             yield "kind is missing"
     elif type(kind) is not Word or kind not in ops.RANGE_KINDS:
-        hint = did_you_mean(kind, ops.RANGE_KINDS) if isinstance(kind, str) else ""
+        hint = _meant(kind, ops.RANGE_KINDS)
         if isinstance(kind, str) and kind in ops.RANGE_KINDS:
             hint = f"; write kind={kind}"
         yield Fault(f"kind {shown_value(kind)} is unknown{hint}", part="kind")
@@ -292,8 +298,8 @@ def proc_params(node: Node) -> Faults:
             yield f"'{statement.op.name}' is not a statement"
     mode = node.attrs.get("scalarize_mode", "disabled")
     if type(mode) is str and mode not in ops.SCALARIZE_MODES:
-        hint = did_you_mean(mode, ops.SCALARIZE_MODES)
-        yield Fault(f"scalarize mode {shown_value(mode)} is unknown{hint}", part="scalarize_mode")
+        reason = f"scalarize mode {shown_value(mode)} is unknown{_meant(mode, ops.SCALARIZE_MODES)}"
+        yield Fault(reason, part="scalarize_mode")
 
 
 _INITS: Final = frozenset({"values", "elided", "alias_of", "workspace_offset"})

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from scaly_ir.attributes import NO_ATTRS, Attrs, named
 from scaly_ir.call import signature_faults
+from scaly_ir.dialect import dialect_names
 from scaly_ir.dialects.prog import build, ops
 from scaly_ir.graph import Node, intern_node
 from scaly_ir.op import Op
@@ -201,12 +202,13 @@ class Scalars:
         try:
             op = Op.get(name)
         except AttributeError:
-            hint = _own_name(name) or did_you_mean(name, Op.list_op_names())
-            self.fail(f"unknown operation '{name}'{hint}", name_at, "unknown-op")
+            dialect = name.partition(".")[0]
+            if dialect != "prog" and dialect in dialect_names():  # it need not be loaded
+                return self._not_allowed(name, name_at, at)
+            self.fail(f"unknown operation '{name}'{did_you_mean(name, Op.list_op_names())}", name_at, "unknown-op")
             return self.unknown(at)
         if op.get_attr("TStructural") or not op.is_expression or not op.allowed_in("prog"):
-            self.fail(f"operation '{name}' is not allowed in dialect 'prog'{_own_name(name)}", name_at, "op-dialect")
-            return self.unknown(at)
+            return self._not_allowed(name, name_at, at)
         wrong_count = op.count_fault(len(items))
         if wrong_count is not None:
             self.fail(f"'{name}': {wrong_count} [op-arity]", at, "op-arity")
@@ -223,6 +225,13 @@ class Scalars:
         if self.mark is not None:
             self.mark(node, at, "")
         return node
+
+    def _not_allowed(self, name: str, name_at: At, at: At) -> Item:
+        from scaly_ir.dialects.prog.language import LANGUAGE  # loads Lark, which only messages need
+
+        hint = LANGUAGE.own_name(name, LANGUAGE.operations())
+        self.fail(f"operation '{name}' is not allowed in dialect 'prog'{hint}", name_at, "op-dialect")
+        return self.unknown(at)
 
     def _inferred(self, call: Node, at: At, places: Mapping[str, At]) -> Any:
         """Return the type that the rule of an operator gives; None after a message."""
@@ -313,10 +322,3 @@ def _first_literal(items: Sequence[Item]) -> Literal | None:
         if isinstance(item, Untyped):
             pending.extend(reversed(item.items))
     return None
-
-
-def _own_name(operation: str) -> str:
-    """Return the end of a message that suggests what `prog` calls an operation of another dialect, or nothing."""
-    from scaly_ir.dialects.prog.language import LANGUAGE  # loads Lark, which only messages need
-
-    return LANGUAGE.own_name(operation, LANGUAGE.operations())

@@ -204,8 +204,9 @@ def suggestions_in(message: str) -> list[str]:
     names, mark, _ = tail.rpartition("?")
     if not mark or len(tail) == len(message):
         return []
-    if names.startswith("'"):
-        return names[1:-1].replace("' or '", "', '").split("', '")
+    quote = names[:1]
+    if quote in ("'", '"'):
+        return names[1:-1].replace(f"{quote} or {quote}", f"{quote}, {quote}").split(f"{quote}, {quote}")
     return names.replace(" or ", ", ").split(", ")
 
 

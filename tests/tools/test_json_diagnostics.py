@@ -167,7 +167,7 @@ def test_only_text_and_json_are_formats() -> None:
 NAMES = st.lists(st.from_regex(BARE_NAME, fullmatch=True).filter(lambda name: name.isascii()), min_size=1, max_size=3)
 
 
-@given(NAMES, st.sampled_from(["'", ""]), st.text(), st.sampled_from(["", " [some-rule]"]))
+@given(NAMES, st.sampled_from(["'", '"', ""]), st.text(), st.sampled_from(["", " [some-rule]"]))
 def test_suggestions_are_read_back_from_a_message(names: list[str], quote: str, before: str, after: str) -> None:
     shown = names if quote else [f"%{name}" for name in names]
     assert suggestions_in(f"{before}{suggested(shown, quote=quote)}{after}") == shown

@@ -1,6 +1,6 @@
 """The verifier: what each rule says, word by word, and that it refuses every operation that NumPy would refuse.
 
-What text can break is also in the golden files of testdata/expr/verify, one for each rule.
+What text can break is also in the golden files of testdata/diagnostics/expr/verify, one for each rule.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Any text whatever gives nodes or located messages; what the messages say is in ``testdata/expr/syntax``."""
+"""Any text whatever gives nodes or located messages; what these say is in ``testdata/diagnostics/expr/syntax``."""
 
 from __future__ import annotations
 

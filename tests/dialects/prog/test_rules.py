@@ -1,6 +1,6 @@
 """The rules of the verifier where text cannot break them: nodes that only code can make, and all they are blamed for.
 
-What text can break is in the golden files of testdata/prog/verify, one for each rule.
+What text can break is in the golden files of testdata/diagnostics/prog/verify, one for each rule.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from scaly_ir.text.spelling import float_from_bits
 from scaly_ir.types import BOOL, FLOAT32, FLOAT64, INT32, INT64
 from scaly_ir.undo import registry_scope
 
-GOLDEN: Final = Path(__file__).parents[3] / "testdata" / "prog" / "verify"
+GOLDEN: Final = Path(__file__).parents[3] / "testdata" / "diagnostics" / "prog" / "verify"
 
 PLACE: Final = build.view("x", 0, FLOAT64)
 ONE: Final = build.const(1, FLOAT64)

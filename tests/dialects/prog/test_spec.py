@@ -1,7 +1,7 @@
 """The verifier as a whole: its messages, the order it goes in, what it accepts, and that nothing makes it fail.
 
-The rules one by one are in test_rules.py and in the golden files of testdata/prog/verify. Numbers in brackets are those
-of program specification 5.
+The rules one by one are in test_rules.py and in the golden files of testdata/diagnostics/prog/verify. Numbers in
+brackets are those of program specification 5.
 """
 
 from __future__ import annotations
