@@ -19,7 +19,6 @@ from scaly_ir.tools.entry import (
     General,
     run_process,
     run_tool,
-    version_text,
     write_to,
     write_usage,
 )
@@ -72,14 +71,14 @@ Checking
 """
 
 OPTIONS: Final = (
-    Option(("pass", "pipeline", "pass-pipeline"), "yes"),
-    Option(("o",), "yes"),
+    Option(("pass", "pipeline", "pass-pipeline"), "yes", "passes"),
+    Option(("o",), "yes", "file"),
     Option(("stdin-name",), "yes"),
     Option(("split-input-file",), "optional"),
-    Option(("verify-diagnostics",), "optional"),
-    Option(("verify-each",), "optional"),
+    Option(("verify-diagnostics",), "optional", "all|only-expected"),
+    Option(("verify-each",), "optional", "true|false"),
     Option(("no-verify-each",)),
-    Option(("stop-after",), "yes"),
+    Option(("stop-after",), "yes", "pass"),
     Option(("run-reproducer",)),
     Option(("dump-pipeline", "dump-pass-pipeline")),
     Option(("list-passes",)),
@@ -178,7 +177,7 @@ def _run(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> 
         return write_usage(USAGE, stderr)
     reporter = settings.reporter(TOOL, stderr)
     if settings.print_and_exit:
-        write_to("-", _information(settings.print_and_exit), stdout, reporter)
+        write_to("-", _information(settings), stdout, reporter)
     else:
         failure = _read_reproducer(settings) if settings.run_reproducer else ""
         if settings.dump_pipeline:
@@ -288,16 +287,14 @@ def _compared(part: Source, driver: Driver, settings: _Settings, reporter: Repor
     return text
 
 
-def _information(name: str) -> str:
-    if name == "version":
-        return version_text(TOOL)
-    if name == "list-passes":
+def _information(settings: _Settings) -> str:
+    if settings.print_and_exit == "list-passes":
         from scaly_ir.pass_manager import load_pass
 
         rows = [load_pass(PASSES, known) for known in sorted(PASSES)]
         width = max([len(row.name) for row in rows])
         return "".join([f"{row.name:{width}}  {row.scope:6}  {row.summary}\n" for row in rows])
-    return HELP
+    return settings.answer(TOOL, OPTIONS, HELP)
 
 
 def run() -> None:
