@@ -11,11 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from scaly_ir.tools import scaly_opt, scaly_run, scaly_translate
+from scaly_ir.tools import scaly_check, scaly_opt, scaly_run, scaly_translate
 from scaly_ir.tools.completion import LISTS, SHELLS
 from tests.tools.running import environment, run_tool
 
 TOOLS = {
+    "scaly-check": scaly_check,
     "scaly-opt": scaly_opt,
     "scaly-run": scaly_run,
     "scaly-translate": scaly_translate,
@@ -112,6 +113,7 @@ def test_what_an_option_takes_is_a_known_kind(tool: str) -> None:
         ("scaly-opt", ["--print-ir-tree-dir", "="], ["folder"]),
         ("scaly-translate", ["--to", "js"], ["json"]),
         ("scaly-run", ["--engine", "=", ""], ["ref", "c"]),
+        ("scaly-check", ["--upd"], ["--update-checks", "--update"]),
     ],
 )
 def test_bash(tool: str, words: list[str], offered: list[str], commands: dict[str, str]) -> None:
