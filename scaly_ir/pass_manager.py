@@ -150,8 +150,8 @@ def read_options(item: Item, cls: type[Any], what: str, text: str) -> dict[str, 
 
     `what` names in messages what has the options; `PipelineError` points at `text`.
     """
-    hints = get_type_hints(cls)
-    known = {field.name: hints[field.name] for field in fields(cls)}
+    hints = get_type_hints(cls) if item.options else {}
+    known = {field.name: hints[field.name] for field in fields(cls) if hints}
     values = {}
     for option in item.options:
         key = option.key.replace("-", "_")

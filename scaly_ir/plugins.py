@@ -11,9 +11,10 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from importlib import import_module
 from keyword import iskeyword
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from scaly_ir.errors import PluginError
 from scaly_ir.undo import RegistryScope, note_undo
@@ -163,7 +164,7 @@ def load_plugins() -> list[str]:
     `PluginError` when one raises: what it had registered is taken back, and a later call starts again with it.
     """
     if not _state["installed"] and os.environ.get(SWITCH, "").strip().lower() not in _OFF:
-        for entry in sorted(installed_plugins(sys.path)):
+        for entry in sorted(_installed(sys.path)):
             _load(entry)
         _state["installed"] = True
         note_undo(lambda: _state.update(installed=False))
@@ -201,6 +202,29 @@ def _resolved(target: str) -> Callable[[PluginRegistry], object]:
 
 
 # --- what is installed ------------------------------------------------------------------------------------------------
+
+
+_Found: TypeAlias = dict[tuple[str, ...], list[EntryPoint]]
+_remembered: list[_Found] = []
+"""What was found before, by the paths that were searched; the last one counts."""
+
+
+@contextmanager
+def remembering_installed(found: _Found) -> Iterator[None]:
+    """Take `found` for what is installed, and add to it: for runs of many tools in one process, where that is known."""
+    _remembered.append(found)
+    try:
+        yield
+    finally:
+        _remembered.pop()
+
+
+def _installed(paths: Iterable[str]) -> list[EntryPoint]:
+    key = tuple([os.path.abspath(path) for path in paths])
+    found = _remembered[-1] if _remembered else {}
+    if key not in found:
+        found[key] = installed_plugins(key)
+    return found[key]
 
 
 def installed_plugins(paths: Iterable[str]) -> list[EntryPoint]:

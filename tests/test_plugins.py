@@ -375,6 +375,32 @@ def test_what_a_scope_took_back_is_loaded_again(site: Path) -> None:
         assert "plug_pass" not in PASSES
 
 
+def test_what_is_installed_is_remembered_on_request_for_the_same_paths(
+    site: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _module(site, "plug_m", "def register(registry): pass\n")
+    found: dict[tuple[str, ...], list[EntryPoint]] = {}
+
+    def names() -> list[str]:
+        with registry_scope(), plugins.remembering_installed(found):
+            return load_plugins()
+
+    before = names()
+    _distribution(site, "alpha-1.0", "[scaly_ir.plugins]\nz = plug_m:register\n")
+    assert names() == before
+    with registry_scope():
+        assert load_plugins() == [*before, "z"]
+    monkeypatch.syspath_prepend(site / "other")
+    assert names() == [*before, "z"]
+    monkeypatch.setattr("sys.path", ["", *sys.path])
+    other = site / "elsewhere"
+    other.mkdir()
+    _distribution(other, "beta-1.0", "[scaly_ir.plugins]\ny = plug_m:register\n")
+    assert "y" not in names()
+    monkeypatch.chdir(other)  # the empty path means another folder now
+    assert "y" in names()
+
+
 def test_the_environment_keeps_installed_plugins_out(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _distribution(site, "alpha-1.0", "[scaly_ir.plugins]\nz = no_such:module\n")
     for value in ("0", "no", "False", "OFF"):

@@ -26,11 +26,13 @@ class Option(NamedTuple):
     """One option.
 
     `value` tells whether it takes one: ``no``, ``yes``, or ``optional`` (then only with ``=``). `names` are all its
-    spellings without dashes, the canonical one first.
+    spellings without dashes, the canonical one first. `complete` says what a shell offers as its value: ``file``,
+    ``folder``, ``pass``, ``passes`` (with commas between), ``target``, or choices with ``|`` between.
     """
 
     names: tuple[str, ...]
     value: Literal["no", "yes", "optional"] = "no"
+    complete: str = ""
 
 
 class Given(NamedTuple):

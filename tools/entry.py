@@ -21,13 +21,16 @@ from scaly_ir.tools.reporting import Reporter, use_colour, write, write_usage_er
 Main = Callable[[Sequence[str], TextIO, TextIO, TextIO], int]
 """``main(argv, stdin, stdout, stderr)`` returns the exit code."""
 
+COMPLETION: Final = Option(("completion",), "yes", "bash|zsh|fish")
+
 GENERAL_OPTIONS: Final = (
     Option(("max-errors",), "yes"),
-    Option(("color", "colour"), "yes"),
-    Option(("diagnostics",), "yes"),
+    Option(("color", "colour"), "yes", "auto|always|never"),
+    Option(("diagnostics",), "yes", "text|json"),
     Option(("q", "quiet")),
     Option(("v", "verbose")),
     Option(("traceback",)),
+    COMPLETION,
     Option(("version",)),
     Option(("help", "h")),
     *PLUGIN_OPTIONS,
@@ -43,6 +46,7 @@ General
   -q, --quiet                    no warnings, notes or summary line
   -v, --verbose                  say what is done, on standard error
   --traceback                    show the Python traceback of an error
+  --completion=bash|zsh|fish     print what completes its command line there
   --version, -h, --help          print the version, or this text
 
 Long options take one dash or two, and their value after '=' or a space.
@@ -62,6 +66,8 @@ class General:
         self.traceback = os.environ.get("SCALY_IR_TRACEBACK") == "1"
         self.print_and_exit = ""
         """The first option that asks a question, as ``help``."""
+        self.shell = ""
+        """The shell whose completion is asked for."""
 
     def apply(self, option: Given) -> None:
         """Take note of a general option; any other is a question that is answered instead of doing work."""
@@ -78,6 +84,9 @@ class General:
                 self.verbose = True
             case "traceback":
                 self.traceback = True
+            case "completion":
+                self.shell = option.choice({"bash": "bash", "zsh": "zsh", "fish": "fish"})
+                self.print_and_exit = self.print_and_exit or option.name
             case "load-plugin" | "no-plugins":
                 pass  # seen to before the command line was read
             case _:
@@ -107,19 +116,37 @@ class General:
             as_json=self.as_json,
         )
 
+    def answer(self, tool: str, options: Sequence[Option], help_text: str) -> str:
+        """Return what a tool prints that is asked for its version, its help or a script for completion."""
+        if self.print_and_exit == "version":
+            return f"{tool} {__version__}\n"
+        if self.print_and_exit == "completion":
+            from scaly_ir.tools.completion import script
 
-def version_text(tool: str) -> str:
-    """Return what ``--version`` prints."""
-    return f"{tool} {__version__}\n"
+            return script(self.shell, tool, options, help_text)
+        return help_text
 
 
-def run_tool(tool: str, work: Main, argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
-    """Load plug-ins and do the work of a tool; return the exit code, also of what nobody expected to fail."""
+def run_tool(
+    tool: str,
+    work: Main,
+    argv: Sequence[str],
+    stdin: TextIO,
+    stdout: TextIO,
+    stderr: TextIO,
+    *,
+    plugins: bool = True,
+) -> int:
+    """Load plug-ins and do the work of a tool; return the exit code, also of what nobody expected to fail.
+
+    Without `plugins` none is loaded, for a tool that only runs others.
+    """
     # A run makes many small objects and hardly a cycle; the collector would walk over them again and again.
     collecting = gc.isenabled()
     gc.disable()
     try:
-        load_requested_plugins(argv)
+        if plugins:
+            load_requested_plugins(argv)
         return work(argv, stdin, stdout, stderr)
     except UsageError as failure:
         write_usage_error(tool, failure, stderr, as_json=_wants_json(argv))

@@ -19,7 +19,6 @@ from scaly_ir.tools.entry import (
     General,
     run_process,
     run_tool,
-    version_text,
     write_to,
     write_usage,
 )
@@ -74,14 +73,14 @@ Discovering
 """
 
 OPTIONS: Final = (
-    Option(("pass", "pipeline", "pass-pipeline"), "yes"),
-    Option(("o",), "yes"),
+    Option(("pass", "pipeline", "pass-pipeline"), "yes", "passes"),
+    Option(("o",), "yes", "file"),
     Option(("stdin-name",), "yes"),
     Option(("split-input-file",), "optional"),
-    Option(("verify-diagnostics",), "optional"),
-    Option(("verify-each",), "optional"),
+    Option(("verify-diagnostics",), "optional", "all|only-expected"),
+    Option(("verify-each",), "optional", "true|false"),
     Option(("no-verify-each",)),
-    Option(("stop-after",), "yes"),
+    Option(("stop-after",), "yes", "pass"),
     Option(("run-reproducer",)),
     Option(("dump-pipeline", "dump-pass-pipeline")),
     *discovering.OPTIONS,
@@ -295,11 +294,9 @@ def _compared(part: Source, driver: Driver, settings: _Settings, reporter: Repor
 
 
 def _information(settings: _Settings) -> str:
-    if settings.print_and_exit == "version":
-        return version_text(TOOL)
     if settings.question is not None and settings.print_and_exit == settings.question.name:
         return discovering.answer(settings.question)
-    return HELP
+    return settings.answer(TOOL, OPTIONS, HELP)
 
 
 def run() -> None:

@@ -16,7 +16,6 @@ from scaly_ir.tools.entry import (
     General,
     run_process,
     run_tool,
-    version_text,
     write_to,
     write_usage,
 )
@@ -71,11 +70,11 @@ Results
 
 OPTIONS: Final = (
     Option(("in",), "yes"),
-    Option(("in-npz",), "yes"),
+    Option(("in-npz",), "yes", "file"),
     Option(("random",), "yes"),
     Option(("stdin-name",), "yes"),
-    Option(("engine",), "yes"),
-    Option(("compare",), "optional"),
+    Option(("engine",), "yes", "ref|c"),
+    Option(("compare",), "optional", "file"),
     Option(("rtol",), "yes"),
     Option(("atol",), "yes"),
     Option(("trace",)),
@@ -83,11 +82,11 @@ OPTIONS: Final = (
     Option(("repeat",), "yes"),
     Option(("cc",), "yes"),
     Option(("sanitize",)),
-    Option(("keep",), "yes"),
+    Option(("keep",), "yes", "folder"),
     Option(("no-cache",)),
-    Option(("print",), "yes"),
+    Option(("print",), "yes", "full|summary|none"),
     Option(("digits",), "yes"),
-    Option(("out",), "yes"),
+    Option(("out",), "yes", "file"),
     *GENERAL_OPTIONS,
 )
 
@@ -214,8 +213,7 @@ def _run(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> 
     settings = _Settings(argv)
     reporter = settings.reporter(TOOL, stderr)
     if settings.print_and_exit:
-        text = version_text(TOOL) if settings.print_and_exit == "version" else HELP
-        write_to("-", text, stdout, reporter)
+        write_to("-", settings.answer(TOOL, OPTIONS, HELP), stdout, reporter)
     else:
         _process(settings, reporter, stdin, stdout, stderr)
     reporter.summarize()

@@ -17,7 +17,6 @@ from scaly_ir.tools.entry import (
     General,
     run_process,
     run_tool,
-    version_text,
     write_to,
     write_usage,
 )
@@ -56,12 +55,12 @@ Input and output
 """
 
 OPTIONS: Final = (
-    Option(("to",), "yes"),
-    Option(("o",), "yes"),
+    Option(("to",), "yes", "target"),
+    Option(("o",), "yes", "file"),
     Option(("func",), "yes"),
     Option(("stdin-name",), "yes"),
     Option(("list-targets",)),
-    Option(("describe",), "yes"),
+    Option(("describe",), "yes", "target"),
     *GENERAL_OPTIONS,
 )
 
@@ -206,8 +205,6 @@ def _process(settings: _Settings, reporter: Reporter, stdin: TextIO, stdout: Tex
 
 def _information(settings: _Settings) -> str:
     match settings.print_and_exit:
-        case "version":
-            return version_text(TOOL)
         case "list-targets":
             from scaly_ir.tools.translate.targets import list_targets
 
@@ -215,7 +212,7 @@ def _information(settings: _Settings) -> str:
         case "describe":
             return _description(settings)
         case _:
-            return HELP
+            return settings.answer(TOOL, OPTIONS, HELP)
 
 
 def _description(settings: _Settings) -> str:

@@ -15,6 +15,7 @@ Tool: TypeAlias = Callable[[Sequence[str], TextIO, TextIO, TextIO], int]
 """`main(argv, stdin, stdout, stderr)` returns the exit code; `argv` lacks the program name, streams have `.buffer`."""
 
 TOOLS: Final = {
+    "scaly-check": "scaly_ir.tools.scaly_check:main",
     "scaly-opt": "scaly_ir.tools.scaly_opt:main",
     "scaly-run": "scaly_ir.tools.scaly_run:main",
     "scaly-translate": "scaly_ir.tools.scaly_translate:main",

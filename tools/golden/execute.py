@@ -11,18 +11,22 @@ import shutil
 import signal
 import subprocess
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from scaly_ir.text.diagnostics import did_you_mean, render
 from scaly_ir.text.source import DecodeError, Source
 from scaly_ir.tools.golden import check_options, matcher
+from scaly_ir.tools.golden.check_options import CheckOptions
 from scaly_ir.tools.golden.commands import IN_PROCESS, Tool, ToolError, find
 from scaly_ir.tools.golden.golden_file import BadTestFileError, GoldenTest, read_source
 from scaly_ir.tools.golden.matcher import CheckResult
 from scaly_ir.tools.golden.run_line import Command, Paths, RunLine, Stderr
+
+Check: TypeAlias = Callable[[CheckOptions, Source, Source], CheckResult]
+"""What `filecheck` does with its options, the text with the directives and the output."""
 
 INTERNAL_ERROR: Final = 3
 """The exit code of a bug in a tool; also given to a tool that raises."""
@@ -58,24 +62,24 @@ class _Raw:
     check: CheckResult | None = None
 
 
-def run(test: GoldenTest, line: RunLine, paths: Paths) -> list[Done]:
+def run(test: GoldenTest, line: RunLine, paths: Paths, *, check: Check = matcher.check) -> list[Done]:
     """Run the pipes up to the first that fails; return all commands that ran, in order.
 
-    Raise `MissingPackageError` when a check needs a package that is not there.
+    `check` is what `filecheck` does. Raise `MissingPackageError` when a check needs a package that is not there.
     """
     done: list[Done] = []
     for pipe in line.pipes:
         data = b""
         start = len(done)
         for command in pipe:
-            done.append(_run(test, line, command, paths, data))
+            done.append(_run(test, line, command, paths, data, check))
             data = done[-1].piped
         if any(command.failure for command in done[start:]):
             break
     return done
 
 
-def _run(test: GoldenTest, line: RunLine, command: Command, paths: Paths, data: bytes) -> Done:
+def _run(test: GoldenTest, line: RunLine, command: Command, paths: Paths, data: bytes, check: Check) -> Done:
     arguments = [paths.expand(word.text) for word in command.words]
     if command.stdin:
         name = paths.expand(command.stdin.text)
@@ -85,7 +89,7 @@ def _run(test: GoldenTest, line: RunLine, command: Command, paths: Paths, data: 
             return Done(command, 1, b"", b"", f"cannot read '{name}': {problem.strerror}")
     merged = command.stderr is Stderr.FILE or (command.stderr is Stderr.PIPE and command.stdout is None)
     if arguments[0] in check_options.NAMES:
-        raw = _check(test, line, arguments, paths, data, merged)
+        raw = _check(test, line, arguments, paths, data, merged, check)
     else:
         try:
             tool = find(arguments[0])
@@ -158,7 +162,9 @@ def _spawn(arguments: Sequence[str], data: bytes, merged: bool) -> _Raw:
     return _Raw(done.returncode, done.stdout, done.stderr or b"")
 
 
-def _check(test: GoldenTest, line: RunLine, arguments: Sequence[str], paths: Paths, data: bytes, merged: bool) -> _Raw:
+def _check(
+    test: GoldenTest, line: RunLine, arguments: Sequence[str], paths: Paths, data: bytes, merged: bool, check: Check
+) -> _Raw:
     """Run FileCheck; what it has to say goes to standard error too, so that a test can be about that."""
     output_name = f"<{line.name} output>"
     try:
@@ -168,7 +174,7 @@ def _check(test: GoldenTest, line: RunLine, arguments: Sequence[str], paths: Pat
         if options.input_file is not None:
             output_name = options.input_file
             data = Path(output_name).read_bytes()
-        result = matcher.check(options, expected, Source.from_bytes(data, output_name))
+        result = check(options, expected, Source.from_bytes(data, output_name))
     except check_options.OptionError as problem:
         return _say(2, f"filecheck: error: {problem}", merged)
     except BadTestFileError as problem:

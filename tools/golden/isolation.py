@@ -11,12 +11,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from scaly_ir.plugins import EntryPoint, remembering_installed
 from scaly_ir.undo import registry_scope
 
 # What would make a tool behave otherwise on the machine of somebody who has it set.
 _REMOVED: Final = ("NO_COLOR", "FORCE_COLOR")
 _REMOVED_START: Final = "SCALY_IR_"
 _SET: Final = {"TERM": "dumb"}
+_INSTALLED: Final[dict[tuple[str, ...], list[EntryPoint]]] = {}
+"""What is installed does not change while tests run, and each tool asks for it."""
 
 
 @contextmanager
@@ -31,7 +34,7 @@ def isolated(folder: Path) -> Iterator[list[str]]:
     os.environ.update(_SET)
     folder_given, environment_given = os.getcwd(), dict(os.environ)
     try:
-        with registry_scope():
+        with registry_scope(), remembering_installed(_INSTALLED):
             yield changes
     finally:
         try:

@@ -39,10 +39,10 @@ class Matcher:
 def lint(source: Source, runs: Sequence[RunLine], tools: Iterable[str]) -> list[Diagnostic]:
     """Return what is wrong with the RUN lines as a whole and with the directives; `tools` are commands one may mean."""
     problems: list[Diagnostic] = []
-    matchers = _matchers(runs, problems)
+    found = matchers(runs, problems)
     if problems:
         return problems  # the prefixes are not known
-    own = [matcher for matcher in matchers if matcher.own]
+    own = [matcher for matcher in found if matcher.own]
     prefixes = union(matcher.options.prefixes for matcher in own)
     problems += _comments(source, prefixes, [*tools, *check_options.NAMES])
     if own:
@@ -55,7 +55,8 @@ def lint(source: Source, runs: Sequence[RunLine], tools: Iterable[str]) -> list[
     return problems
 
 
-def _matchers(runs: Iterable[RunLine], problems: list[Diagnostic]) -> list[Matcher]:
+def matchers(runs: Iterable[RunLine], problems: list[Diagnostic]) -> list[Matcher]:
+    """Return the `filecheck` commands of RUN lines; what is wrong with their options is added to `problems`."""
     found: list[Matcher] = []
     for run in runs:
         for command in run.commands():
@@ -159,16 +160,17 @@ def _nearest_suffix(suffix: str) -> str:
     return f"-{near[0]}" if near[0] != "COUNT" else f"-COUNT-{counted[1] if counted else 2}"
 
 
-def _unused(source: Source, matchers: Iterable[Matcher]) -> Iterator[Diagnostic]:
-    for matcher in matchers:
+def _unused(source: Source, used: Iterable[Matcher]) -> Iterator[Diagnostic]:
+    for matcher in used:
         present = {directive.prefix for directive in scan(source, matcher.options.prefixes)}
         for prefix in matcher.options.prefixes:
             if prefix not in present:
                 message = f"no line of this file has a directive with the prefix '{prefix}'"
-                yield error(message, _naming_word(matcher.command, prefix).span, "check-prefix")
+                yield error(message, naming_word(matcher.command, prefix).span, "check-prefix")
 
 
-def _naming_word(command: Command, prefix: str) -> Word:
+def naming_word(command: Command, prefix: str) -> Word:
+    """Return the word of a `filecheck` command that names a prefix, or the command itself."""
     for word in command.words[1:]:
         if prefix in word.text.rpartition("=")[2].split(","):
             return word

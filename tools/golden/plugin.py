@@ -15,12 +15,18 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 if TYPE_CHECKING:
+    from scaly_ir.tools.golden.execute import Check
     from scaly_ir.tools.golden.golden_file import GoldenTest
     from scaly_ir.tools.golden.run_line import RunLine
 
 _INI: Final = "scaly_golden_paths"
+_UPDATE_OPTIONS: Final = {
+    "scaly-update-checks": "make the checks of golden tests anew from what comes out",
+    "scaly-update-diff": "only show what --scaly-update-checks would change",
+    "scaly-update-force": "make checks anew too that do not come from scaly-check",
+}
 _SKIPPED_FOLDER: Final = "Inputs"
-_ROOTS: Final = pytest.StashKey[tuple[Path, ...]]()
+ROOTS: Final = pytest.StashKey[tuple[Path, ...]]()
 _KEPT: Final = pytest.StashKey[Path]()
 
 
@@ -29,8 +35,35 @@ class GoldenFailure(Exception):  # noqa: N818 - what pytest calls a failure is n
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Declare the setting that says where golden tests are."""
+    """Declare the setting that says where golden tests are, and the options."""
     parser.addini(_INI, "folders with golden tests (.sir files), relative to the root directory", "args", ["testdata"])
+    group = parser.getgroup("scaly-ir", "golden tests of scaly-ir (.sir files)")
+    for name, text in _UPDATE_OPTIONS.items():
+        group.addoption(f"--{name}", action="store_true", help=text)
+    group.addoption(
+        "--scaly-filecheck",
+        metavar="PROGRAM",
+        default=os.environ.get("SCALY_IR_FILECHECK", ""),
+        help="let LLVM's FileCheck check too, and fail where it does not agree; none leaves it out",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Make sense of the options."""
+    option = config.option
+    option.scaly_update_checks = option.scaly_update_checks or option.scaly_update_diff
+    if option.scaly_update_force and not option.scaly_update_checks:
+        raise pytest.UsageError("--scaly-update-force needs --scaly-update-checks")
+    if option.scaly_update_checks and not option.scaly_update_diff and os.environ.get("CI"):
+        raise pytest.UsageError("checks are not rewritten where the environment variable CI is set")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Show what became of checks."""
+    if terminalreporter.config.option.scaly_update_checks:
+        from scaly_ir.tools.golden.update_item import show
+
+        show(terminalreporter)
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
@@ -43,22 +76,31 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 
 
 def _is_golden(path: Path, config: pytest.Config) -> bool:
-    roots = config.stash.get(_ROOTS, None)
+    roots = config.stash.get(ROOTS, None)
     if roots is None:
-        roots = tuple([config.rootpath / folder for folder in config.getini(_INI)])
-        config.stash[_ROOTS] = roots
+        roots = config.stash[ROOTS] = configured_roots(config)
     return any(path.is_relative_to(root) and _SKIPPED_FOLDER not in path.relative_to(root).parts for root in roots)
+
+
+def configured_roots(config: pytest.Config) -> tuple[Path, ...]:
+    """Return the folders that the settings name."""
+    return tuple([config.rootpath / folder for folder in config.getini(_INI)])
 
 
 class GoldenFile(pytest.File):
     """Collect the RUN lines of one file; a file with mistakes is an error that shows all of them."""
 
-    def collect(self) -> Iterable[GoldenItem]:
-        """Yield one item for each RUN line."""
+    def collect(self) -> Iterable[pytest.Item]:
+        """Yield one item for each RUN line, or the one that makes checks anew."""
+        if self.config.option.scaly_update_checks:
+            from scaly_ir.tools.golden.update_item import collect
+
+            yield from collect(self)
+            return
         from scaly_ir.tools.golden.golden_file import BadTestFileError, load
 
         try:
-            test = load(self.path, _shown(self.path, self.config))
+            test = load(self.path, shown(self.path, self.config))
         except BadTestFileError as problem:
             raise self.CollectError(str(problem)) from None
         skipped, failing = test.conditions.skip_reason(), test.conditions.xfail_reason()
@@ -87,15 +129,15 @@ class GoldenItem(pytest.Item):
         from scaly_ir.tools.golden.matcher import MissingPackageError
         from scaly_ir.tools.golden.run_line import Paths, needs_temporary
 
-        temporary = _kept_folder(self) if needs_temporary(self.line) else None
+        temporary = kept_folder(self) if needs_temporary(self.line) else None
         paths = Paths(self.path, temporary / f"{self.path.stem}.tmp" if temporary else None)
         try:
             with isolated(self.path.parent) as changes:
-                done = run(self.test, self.line, paths)
+                done = run(self.test, self.line, paths, check=checker(self.config))
         except MissingPackageError as problem:
             raise GoldenFailure(f"error: {problem}") from None
         if any(command.failure for command in done):
-            keep = temporary or _kept_folder(self)
+            keep = temporary or kept_folder(self)
             explained = [report.explain(self.test, self.line, done, paths, keep, self.nodeid)]
             raise GoldenFailure("\n\n".join([*explained, *report.changed(self.line, changes)]))
         if changes:
@@ -111,16 +153,28 @@ class GoldenItem(pytest.Item):
 
     def reportinfo(self) -> tuple[Path, int, str]:
         """Return the place of the RUN line and what to call the item in a heading."""
-        return self.path, self.line.span.position()[0] - 1, f"{self.path.name}::{self.name}"
+        # A heading that ended like the id of the item would have pytest show the id with its dots replaced.
+        return self.path, self.line.span.position()[0] - 1, f"{self.path.name}: {self.name}"
 
 
-def _shown(path: Path, config: pytest.Config) -> str:
+def checker(config: pytest.Config) -> Check:
+    """Return what `filecheck` does: match with the package, and with LLVM's program where that is asked for."""
+    if config.option.scaly_filecheck not in ("", "none"):
+        from scaly_ir.tools.golden.llvm import SecondOpinion
+
+        return SecondOpinion(config.option.scaly_filecheck).check
+    from scaly_ir.tools.golden.matcher import check
+
+    return check
+
+
+def shown(path: Path, config: pytest.Config) -> str:
     """Return the path as somebody in the folder where pytest was started would type it."""
     start = config.invocation_params.dir
     return Path(os.path.relpath(path, start)).as_posix() if path.is_relative_to(start) else path.as_posix()
 
 
-def _kept_folder(item: GoldenItem) -> Path:
+def kept_folder(item: pytest.Item) -> Path:
     """Make a folder that only this item uses, where pytest keeps those of its last runs."""
     stash = item.config.stash
     if _KEPT not in stash:

@@ -14,7 +14,7 @@ from typing import Final
 
 from scaly_ir.text.diagnostics import error, note, render
 from scaly_ir.text.source import Source, Span
-from scaly_ir.tools.golden.execute import Done
+from scaly_ir.tools.golden.execute import INTERNAL_ERROR, Done
 from scaly_ir.tools.golden.golden_file import GoldenTest
 from scaly_ir.tools.golden.matcher import Mismatch
 from scaly_ir.tools.golden.run_line import Paths, RunLine, spell
@@ -29,7 +29,7 @@ _NEAR_SHARE: Final = 0.6  # of the wanted characters
 def explain(test: GoldenTest, line: RunLine, done: Sequence[Done], paths: Paths, keep: Path, node_id: str) -> str:
     """Return the report on a line that failed and write what its commands printed to files in the folder `keep`."""
     failed = next(command for command in done if command.failure)
-    check = failed.check if not failed.command.negated else None
+    check = failed.check if not failed.command.negated or failed.code == INTERNAL_ERROR else None
     if check and check.mismatch:
         parts = [_mismatch(check.mismatch)]
         parts += _excerpt(check.output, check.mismatch)

@@ -76,7 +76,7 @@ def _read(
         return error(f"unknown directive 'expected-{severity}'{hint}", span, "expectation")
     if not _offset(at):
         return error(f"'{at}' is no place; expected @+N, @-N, @above, @below or @unknown", span, "expectation")
-    end = _end(line, match.end()) if match["open"] else -1
+    end = closing_braces(line, match.end()) if match["open"] else -1
     if end < 0:
         return error(f"expected '{{{{text}}}}' after 'expected-{severity}'", span, "expectation")
     text, is_pattern = line[match.end() : end], bool(match["re"])
@@ -88,8 +88,8 @@ def _read(
     return Expectation(severity, _line(at, number, lines, first), text, is_pattern, span)
 
 
-def _end(line: str, start: int) -> int:
-    """Return where the text of an expectation ends: before the braces that close it, -1 when none do."""
+def closing_braces(line: str, start: int) -> int:
+    """Return where the text of an expectation ends: at the braces that close it, -1 when none do."""
     depth = 1
     for mark in re.finditer(r"\{\{|\}\}", line[start:]):
         depth += 1 if mark[0] == "{{" else -1
@@ -123,7 +123,19 @@ def unmet(expected: Sequence[Expectation], came: Iterable[Diagnostic], *, only_e
     Each diagnostic meets one expectation. `only_expected` tolerates those that none expects.
     """
     flat = [each for diagnostic in came for each in (diagnostic, *diagnostic.notes)]
-    left = list(flat)
+    missing, left = compare(expected, flat)
+    for expectation in missing:
+        message = f"expected {expectation.severity} was not produced: {expectation.text}"
+        yield error(message, expectation.span, "missing", _nearest(expectation, left or flat))
+    counted = looked_at(expected)
+    for diagnostic in left if not only_expected else ():
+        if diagnostic.severity in counted:
+            yield error(f"unexpected {diagnostic.severity}: {diagnostic.message}", diagnostic.span, "unexpected")
+
+
+def compare(expected: Iterable[Expectation], came: Sequence[Diagnostic]) -> tuple[list[Expectation], list[Diagnostic]]:
+    """Return the expectations that no diagnostic meets, and the diagnostics that are left; notes count as they come."""
+    left = list(came)
     missing = []
     for expectation in expected:
         meeting = next((diagnostic for diagnostic in left if expectation.meets(diagnostic)), None)
@@ -131,13 +143,12 @@ def unmet(expected: Sequence[Expectation], came: Iterable[Diagnostic], *, only_e
             missing.append(expectation)
         else:
             left = [diagnostic for diagnostic in left if diagnostic is not meeting]
-    for expectation in missing:
-        message = f"expected {expectation.severity} was not produced: {expectation.text}"
-        yield error(message, expectation.span, "missing", _nearest(expectation, left or flat))
-    looked_at = {"error", "warning", *[expectation.severity for expectation in expected]}
-    for diagnostic in left if not only_expected else ():
-        if diagnostic.severity in looked_at:
-            yield error(f"unexpected {diagnostic.severity}: {diagnostic.message}", diagnostic.span, "unexpected")
+    return missing, left
+
+
+def looked_at(expected: Iterable[Expectation]) -> set[str]:
+    """Return the severities of diagnostics that must be expected: others need to be only where any is."""
+    return {"error", "warning", *[expectation.severity for expectation in expected]}
 
 
 def _nearest(expectation: Expectation, came: Sequence[Diagnostic]) -> list[Diagnostic]:

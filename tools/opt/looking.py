@@ -16,18 +16,18 @@ if TYPE_CHECKING:
 
 OPTIONS: Final = (
     Option(("verify-roundtrip", "mlir-verify-roundtrip")),
-    Option(("reproducer", "mlir-pass-pipeline-crash-reproducer"), "yes"),
+    Option(("reproducer", "mlir-pass-pipeline-crash-reproducer"), "yes", "file"),
     Option(("reproducer-full",)),
     Option(("print-ir-diff",)),
-    Option(("print-ir-before", "mlir-print-ir-before"), "yes"),
-    Option(("print-ir-after", "mlir-print-ir-after"), "yes"),
+    Option(("print-ir-before", "mlir-print-ir-before"), "yes", "passes"),
+    Option(("print-ir-after", "mlir-print-ir-after"), "yes", "passes"),
     Option(("print-ir-before-all", "mlir-print-ir-before-all")),
     Option(("print-ir-after-all", "mlir-print-ir-after-all")),
     Option(("print-ir-after-change", "mlir-print-ir-after-change")),
     Option(("print-ir-after-failure", "mlir-print-ir-after-failure")),
     Option(("print-ir-func",), "yes"),
     Option(("print-ir-module-scope", "mlir-print-ir-module-scope")),
-    Option(("print-ir-tree-dir", "mlir-print-ir-tree-dir"), "yes"),
+    Option(("print-ir-tree-dir", "mlir-print-ir-tree-dir"), "yes", "folder"),
     Option(("statistics", "mlir-pass-statistics"), "optional"),
     Option(("timing", "mlir-timing"), "optional"),
 )

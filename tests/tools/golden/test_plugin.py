@@ -124,7 +124,7 @@ def test_a_failure_is_a_report_and_no_traceback(run_pytest: RunPytest) -> None:
     assert _report(result).startswith(
         """\
 = FAILURES ===================================
-_________________________________ x.sir::run1 __________________________________
+_________________________________ x.sir: run1 __________________________________
 testdata/x.sir:4:16: error: CHECK-NEXT: no match on the next line
 // CHECK-NEXT: sub(%[[X]], %[[X]])
                ^~~~~~~~~~~~~~~~~~~
