@@ -75,9 +75,12 @@ def loop_values(domain: Node) -> range | None:
 def trip_count(domain: Node) -> int | None:
     """Return how often a loop runs, or None when that is not known."""
     values = loop_values(domain)
-    if not values:  # the length of a range may be more than `len` can tell
-        return None if values is None else 0
-    return (values[-1] - values[0]) // values.step + 1
+    return None if values is None else count_of(values)
+
+
+def count_of(values: range) -> int:
+    """Return how many values there are, which may be more than `len` can tell."""
+    return (values[-1] - values[0]) // values.step + 1 if values else 0
 
 
 def extremes(form: Affine, values: dict[str, range]) -> tuple[int, int] | None:

@@ -22,6 +22,7 @@ from scaly_ir.graph import Node, postorder, toposort
 from scaly_ir.graph.rewrite import Mode, substitute
 from scaly_ir.op import CallEffectKind
 from scaly_ir.pass_manager import Pass
+from scaly_ir.passes.prog.faults import with_sound_procedures
 from scaly_ir.passes.prog.index_values import Array, index_values, loop_arrays
 from scaly_ir.passes.prog.names import fresh_names, taken_names
 from scaly_ir.passes.prog.references import effect
@@ -42,8 +43,8 @@ class DelinearizeLoops(Pass):
     counters: ClassVar[Mapping[str, str]] = {"split": "loops that became nests"}
 
     def run(self, root: Node) -> Node:
-        """Split the loops of each procedure."""
-        return root.replace(args=[_delinearized(procedure) for procedure in root.args])
+        """Split the loops of each procedure; one in which that would show a fault of code that never runs stays."""
+        return with_sound_procedures(root, [_delinearized(procedure) for procedure in root.args])
 
 
 def _delinearized(procedure: Node) -> Node:

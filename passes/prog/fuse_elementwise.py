@@ -19,6 +19,7 @@ from scaly_ir.graph import Node
 from scaly_ir.op import CallEffectKind
 from scaly_ir.pass_manager import Pass
 from scaly_ir.passes.prog.expansion import Expansion, Fill
+from scaly_ir.passes.prog.faults import with_sound_procedures
 from scaly_ir.passes.prog.references import (
     MANY,
     NEVER,
@@ -48,8 +49,8 @@ class FuseElementwise(Pass):
     counters: ClassVar[Mapping[str, str]] = {"fused": "buffers whose producer went into their reader"}
 
     def run(self, root: Node) -> Node:
-        """Fuse within each procedure."""
-        return root.replace(args=[_Fusion(dependences).run() for dependences in dependences_of(root)])
+        """Fuse within each procedure; one in which that would show a fault of code that never runs stays."""
+        return with_sound_procedures(root, [_Fusion(dependences).run() for dependences in dependences_of(root)])
 
 
 @dataclass(slots=True)

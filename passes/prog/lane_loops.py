@@ -13,7 +13,7 @@ from math import gcd
 from typing import Final, Literal, NamedTuple, Self
 
 from scaly_ir.dialects.prog import ops
-from scaly_ir.dialects.prog.affine import Affine, affine, loop_values
+from scaly_ir.dialects.prog.affine import Affine, affine, count_of, loop_values
 from scaly_ir.dialects.prog.build import body_of
 from scaly_ir.graph import Node, postorder
 from scaly_ir.numeric.table import scalar_name
@@ -294,7 +294,7 @@ def _are_apart(accesses: Sequence[_Access], variable: str, values: range) -> boo
         if free != outside or reach is None or reach.stride == 0:
             return False
         reaches[reach] = None
-    return all([_never_meet(group, len(values)) for group in _groups(reaches)])
+    return all([_never_meet(group, count_of(values)) for group in _groups(reaches)])
 
 
 def _reach(form: Affine, loops: Mapping[str, range], variable: str, values: range) -> _Reach | None:

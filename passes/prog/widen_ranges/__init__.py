@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Final, Literal
 
 from scaly_ir.dialects.prog import build, ops
-from scaly_ir.dialects.prog.affine import loop_values
+from scaly_ir.dialects.prog.affine import count_of, loop_values
 from scaly_ir.dialects.prog.build import body_of, with_body
 from scaly_ir.graph import Node, postorder
 from scaly_ir.graph.rewrite import Mode, substitute
@@ -74,11 +74,11 @@ class _Widening:
         """Return a loop in chunks of lanes, or None when it does not fit."""
         domain, body = loop.args[0], body_of(loop)
         variable, kind, values = domain.attrs["name"], domain.attrs["kind"], loop_values(domain)
-        if kind not in _KINDS or values is None or values.step != 1 or len(values) < 2 * (self._fixed or 1):
+        if kind not in _KINDS or values is None or values.step != 1 or count_of(values) < 2 * (self._fixed or 1):
             return None
         if lane_kind(body, variable, values, kind, self._roots) is None:
             return None
-        trips = len(values)
+        trips = count_of(values)
         statements = scheduled(self._without_pairs(body))
         symbol = build.var(width_symbol(statements, trips, self._fixed))
         start, lane = build.var(self._free(f"{variable}_start")), build.var(self._free(f"{variable}_lane"))
