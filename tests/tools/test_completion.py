@@ -15,6 +15,8 @@ from scaly_ir.tools import scaly_check, scaly_opt, scaly_run, scaly_translate
 from scaly_ir.tools.completion import LISTS, SHELLS
 from tests.tools.running import environment, run_tool
 
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="shells and commands as POSIX has them")
+
 TOOLS = {
     "scaly-check": scaly_check,
     "scaly-opt": scaly_opt,

@@ -12,14 +12,13 @@ from typing import Any, Final
 
 import pytest
 
-from scaly_ir.text.diagnostics import render
 from scaly_ir.tools.golden import report
 from scaly_ir.tools.golden.execute import run
 from scaly_ir.tools.golden.golden_file import BadTestFileError, GoldenTest, load
 from scaly_ir.tools.golden.isolation import isolated
 from scaly_ir.tools.golden.plugin import GoldenFailure, GoldenFile, checker, kept_folder, shown
 from scaly_ir.tools.golden.run_line import Paths, RunLine
-from scaly_ir.tools.golden.update import KeptError, update
+from scaly_ir.tools.golden.update import KeptError, update, write_checks
 
 DIFF: Final = "scaly_golden_diff"
 """The property of a report that holds what changed."""
@@ -41,8 +40,8 @@ class UpdateItem(pytest.Item):
         folder = kept_folder(self)
         paths = Paths(self.path, folder / f"{self.path.stem}.tmp")
         try:
-            with isolated(self.path.parent):
-                made = update(self.path, name, paths, folder, self.nodeid, force=self._force)
+            make = update if self._preview else write_checks
+            made = make(self.path, name, paths, folder, self.nodeid, force=self._force)
         except KeptError as reason:
             if self._named:
                 raise GoldenFailure(f"{name}: error: {reason}") from None
@@ -52,9 +51,6 @@ class UpdateItem(pytest.Item):
         self.user_properties.append((DIFF, "\n".join(made.diff)))
         if self._preview:
             return
-        failure = made.write()
-        if failure is not None:
-            raise GoldenFailure(render(failure))
         problems = list(self._problems(name, paths, folder))
         if problems:
             raise GoldenFailure("the checks are written, and the test still does not pass:\n\n" + "\n\n".join(problems))

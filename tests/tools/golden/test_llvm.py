@@ -67,9 +67,12 @@ def test_a_program_that_cannot_run(run_pytest: RunPytest) -> None:
 
 
 def test_the_newest_program_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", f"{tmp_path / 'nope'}{os.pathsep}{tmp_path}")
+    older = tmp_path / "older"
+    older.mkdir()
+    monkeypatch.setenv("PATH", os.pathsep.join([str(tmp_path / "nope"), str(older), str(tmp_path)]))
     assert find_program() == ""
-    names = ["FileCheck-9", "FileCheck-14", "FileCheck-x"]
+    _program(older, "FileCheck-9", "")
+    names = ["FileCheck-10", "FileCheck-14", "FileCheck-11", "FileCheck-x"]
     assert [_program(tmp_path, name, "") for name in names][1] == find_program()
     assert _program(tmp_path, "FileCheck", "") == find_program()
 

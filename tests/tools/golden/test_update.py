@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from scaly_ir.op import Op
 from scaly_ir.text.source import Source, Span
 from scaly_ir.tools.golden import commands, matcher
 from scaly_ir.tools.golden.check_options import CheckOptions
@@ -20,7 +22,7 @@ from scaly_ir.tools.golden.functions import units
 from scaly_ir.tools.golden.golden_file import BadTestFileError, load
 from scaly_ir.tools.golden.llvm import SecondOpinion, find_program
 from scaly_ir.tools.golden.run_line import Paths
-from scaly_ir.tools.golden.update import NOTE, KeptError, update
+from scaly_ir.tools.golden.update import NOTE, KeptError, update, write_checks
 
 HEAD = re.compile(r"^x\.sir:(\d+:\d+): error: (.*)$", re.MULTILINE)
 
@@ -39,8 +41,7 @@ def made(folder: Path, text: str | bytes, *, force: bool = False) -> str:
     path = folder / "x.sir"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     paths = Paths(path, folder / "x.tmp")
-    new = update(path, "x.sir", paths, folder / "kept", "x.sir::update", force=force)
-    assert new.write() is None
+    write_checks(path, "x.sir", paths, folder / "kept", "x.sir::update", force=force)
     program = find_program()
     check = SecondOpinion(program).check if program else matcher.check
     test = load(path, "x.sir")
@@ -271,6 +272,28 @@ def test_a_message_that_shows_the_first_line_of_a_function(folder: Path) -> None
         "CHECK:      prog.proc @f(%x: memref<8xfloat64>) {",
         "CHECK-NEXT:   prog.store 1, %x[0] : float64",
     ]
+
+
+def test_numbers_of_lines_that_are_not_known_as_such(folder: Path) -> None:
+    line = "// RUN: not scaly-opt - --stdin-name=kernel.sir < %s 2>&1 | filecheck %s\n"
+    text = made(folder, f"{line}prog.proc @f(%x: memref<8xfloat64>) {{\n  prog.store 1, %x[9] : float64\n}}\n")
+    assert "// CHECK:      kernel.sir:7:20: error: " in text
+
+
+def test_what_a_line_registers_is_gone_for_the_next(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def tool(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
+        Op.register("golden_update.twice")
+        stdout.write(f"{os.getcwd() == str(folder)}\n")
+        os.environ["GOLDEN_UPDATE"] = os.environ.get("GOLDEN_UPDATE", "") + "x"
+        stdout.write(os.environ["GOLDEN_UPDATE"])
+        return 0
+
+    monkeypatch.setitem(commands._BUILT_IN, "tool", tool)
+    path = folder / "x.sir"
+    path.write_text("// RUN: tool | filecheck %s\n" * 2)
+    monkeypatch.chdir(folder.parent)
+    new = update(path, "x.sir", Paths(path), folder, "x.sir::update")
+    assert checks(new.data.decode())[2:] == ["CHECK:      True", "CHECK-NEXT: x"]
 
 
 def test_the_temporary_path(folder: Path) -> None:
@@ -516,6 +539,30 @@ def test_expectations_that_somebody_wrote_are_kept(folder: Path) -> None:
     with pytest.raises(KeptError):
         update(path, "x.sir", Paths(path), folder, "x.sir::update")
     assert "old" not in made(folder, path.read_text(), force=True)
+
+
+# --- listings ---------------------------------------------------------------------------------------------------------
+
+TESTDATA = Path(__file__).resolve().parents[3] / "testdata"
+LISTINGS = sorted([path for path in TESTDATA.rglob("*.sir") if {"plugins", "Inputs"}.isdisjoint(path.parts)])
+
+
+@pytest.mark.parametrize(
+    "listing",
+    LISTINGS if os.environ.get("SCALY_IR_FULL_TESTS") else LISTINGS[::80],
+    ids=lambda path: path.relative_to(TESTDATA).as_posix(),
+)
+def test_checks_of_our_own_tests_can_be_made_anew(folder: Path, listing: Path) -> None:
+    text = listing.read_text(encoding="utf-8")
+    if any([word in text for word in ("REQUIRES", "%S", "load-plugin")]):
+        pytest.skip("needs more than the file")
+    path = folder / "x.sir"
+    path.write_text(text, encoding="utf-8")
+    try:
+        update(path, "x.sir", Paths(path, folder / "x.tmp"), folder, "x.sir::update", force=True)
+    except KeptError:
+        pytest.skip("nothing to check")
+    made(folder, text, force=True)
 
 
 # --- whatever comes out -----------------------------------------------------------------------------------------------
