@@ -10,7 +10,7 @@ OPTIONS: Final = (
     Option(("list-passes",)),
     Option(("list-dialects",)),
     Option(("list-ops",), "optional"),
-    Option(("describe",), "yes"),
+    Option(("describe",), "yes", "pass"),
 )
 NAMES: Final = frozenset([option.names[0] for option in OPTIONS])
 
