@@ -11,13 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from scaly_ir.tools import scaly_check, scaly_opt, scaly_run, scaly_translate
+from scaly_ir.tools import scaly_check, scaly_opt, scaly_reduce, scaly_run, scaly_translate
 from scaly_ir.tools.completion import LISTS, SHELLS
 from tests.tools.running import environment, run_tool
 
 TOOLS = {
     "scaly-check": scaly_check,
     "scaly-opt": scaly_opt,
+    "scaly-reduce": scaly_reduce,
     "scaly-run": scaly_run,
     "scaly-translate": scaly_translate,
 }
