@@ -17,14 +17,26 @@ from scaly_ir.tools.reporting import write
 
 def read_source(path: str, stdin: TextIO, stdin_name: str = "<stdin>") -> Source | Diagnostic:
     """Read a file, or standard input for ``-``; an error says why that is not possible."""
+    data = read_bytes(path, stdin, stdin_name)
+    return data if isinstance(data, Diagnostic) else decoded(data, stdin_name if path == "-" else path)
+
+
+def read_bytes(path: str, stdin: TextIO, stdin_name: str = "<stdin>") -> bytes | Diagnostic:
+    """Read the bytes of a file, or of standard input for ``-``; an error says why that is not possible."""
     name = stdin_name if path == "-" else path
     try:
-        return Source.from_bytes(_read_stdin(stdin) if path == "-" else _read_file(path), name)
+        return _read_stdin(stdin) if path == "-" else _read_file(path)
+    except (OSError, ValueError) as failure:
+        return error(f"cannot read '{name}': {_reason(failure)}{_similar_file(path, failure)}", code="read")
+
+
+def decoded(data: bytes, name: str) -> Source | Diagnostic:
+    """Return the bytes of a file as a source; an error says why they are no text."""
+    try:
+        return Source.from_bytes(data, name)
     except DecodeError as failure:
         span = None if failure.source is None else Span(failure.source, failure.offset, failure.offset + 1)
         return error(str(failure), span, "encoding")
-    except (OSError, ValueError) as failure:
-        return error(f"cannot read '{name}': {_reason(failure)}{_similar_file(path, failure)}", code="read")
 
 
 def _read_file(path: str) -> bytes:
@@ -55,7 +67,7 @@ def _similar_file(path: str, failure: Exception) -> str:
     return f"; did you mean '{os.path.join(folder, by_stem[near[0]])}'?" if near else ""
 
 
-def write_result(path: str, text: str, stdout: TextIO) -> Diagnostic | None:
+def write_result(path: str, text: str | bytes, stdout: TextIO) -> Diagnostic | None:
     """Write a result to a file, or to standard output for ``-``; return the error if that fails.
 
     `BrokenPipeError` when the reader of standard output went away.

@@ -27,14 +27,14 @@ def use_colour(choice: str, stream: TextIO, environment: Mapping[str, str]) -> b
     return stream.isatty() and environment.get("TERM") != "dumb"
 
 
-def write(stream: TextIO, text: str) -> None:
-    """Write text as UTF-8, whatever the stream's own encoding is."""
+def write(stream: TextIO, text: str | bytes) -> None:
+    """Write text as UTF-8, whatever the stream's own encoding is, or bytes that are text already."""
     binary = getattr(stream, "buffer", None)
     if binary is None:
-        stream.write(text)
+        stream.write(text if isinstance(text, str) else text.decode("utf-8", "backslashreplace"))
     else:
         stream.flush()
-        left = memoryview(text.encode("utf-8", "backslashreplace"))
+        left = memoryview(text if isinstance(text, bytes) else text.encode("utf-8", "backslashreplace"))
         while left:  # an unbuffered stream takes a part at a time
             left = left[binary.write(left) or 0 :]
     stream.flush()

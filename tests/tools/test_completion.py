@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from scaly_ir.tools import scaly_check, scaly_opt, scaly_run, scaly_translate
+from scaly_ir.tools import scaly_check, scaly_opt, scaly_reduce, scaly_run, scaly_translate
 from scaly_ir.tools.completion import LISTS, SHELLS
 from tests.tools.running import environment, run_tool
 
@@ -20,6 +20,7 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="shells and commands 
 TOOLS = {
     "scaly-check": scaly_check,
     "scaly-opt": scaly_opt,
+    "scaly-reduce": scaly_reduce,
     "scaly-run": scaly_run,
     "scaly-translate": scaly_translate,
 }

@@ -17,6 +17,7 @@ Tool: TypeAlias = Callable[[Sequence[str], TextIO, TextIO, TextIO], int]
 TOOLS: Final = {
     "scaly-check": "scaly_ir.tools.scaly_check:main",
     "scaly-opt": "scaly_ir.tools.scaly_opt:main",
+    "scaly-reduce": "scaly_ir.tools.scaly_reduce:main",
     "scaly-run": "scaly_ir.tools.scaly_run:main",
     "scaly-translate": "scaly_ir.tools.scaly_translate:main",
 }

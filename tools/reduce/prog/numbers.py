@@ -1,0 +1,172 @@
+"""Smaller shapes, trip counts, tables and constants."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from scaly_ir.dialects.prog import build, ops
+from scaly_ir.graph import Node, preorder
+from scaly_ir.graph.rewrite import Mode, substitute
+from scaly_ir.tools.reduce.prog.walk import changed, own_operands, places, procedures_of, with_procedures
+from scaly_ir.types import INT64
+
+# --- extents everywhere -----------------------------------------------------------------------------------------------
+
+
+class Extent(NamedTuple):
+    """A number that stands in shapes and as the end of loops, and the smaller one that is tried instead."""
+
+    old: int
+    new: int
+
+
+def extents(root: Node) -> list[Extent]:
+    """Return the numbers above 1 that are extents, largest first, each as 1, half as large and one less."""
+    found = set()
+    for node in preorder(root):
+        if node.op is ops.BUFFER:
+            found.update(node.attrs["shape"])
+        elif node.op is ops.RANGE:
+            found.update([bound.attrs["value"] for bound in node.args[1:2] if bound.op is ops.CONST_INT])
+    return [
+        Extent(old, new) for old in sorted(found, reverse=True) if old > 1 for new in sorted({1, old // 2, old - 1})
+    ]
+
+
+def with_extents(root: Node, edits: Sequence[Extent]) -> Node:
+    """Make extents smaller, wherever they stand; tables lose their last elements."""
+    sizes: dict[int, int] = {}
+    for old, new in edits:
+        sizes.setdefault(old, new)
+    mapping = {}
+    for node in preorder(root):
+        if node.op is ops.BUFFER:
+            mapping[node] = _shaped(node, [sizes.get(extent, extent) for extent in node.attrs["shape"]])
+        elif node.op is ops.RANGE and node.args[1].op is ops.CONST_INT:
+            start, stop, step = node.args
+            end: int = stop.attrs["value"]
+            mapping[node] = node.replace(args=(start, build.index(sizes.get(end, end)), step))
+    return substitute(root, mapping, mode=Mode.ONCE)
+
+
+def _shaped(buffer: Node, shape: Sequence[int]) -> Node:
+    attrs = {**buffer.attrs, "shape": tuple(shape)}
+    if "values" in attrs:
+        attrs["values"] = attrs["values"][: math.prod(shape)]
+    return buffer.replace(attrs=attrs)
+
+
+# --- single buffers and loops -----------------------------------------------------------------------------------------
+
+
+class Smaller(NamedTuple):
+    """A buffer or the range of a loop in a procedure, and what takes its place there."""
+
+    procedure: int
+    node: Node
+    instead: Node
+
+
+def sizes(root: Node) -> list[Smaller]:
+    """Return the buffers of more than one element, of one axis if they have several, and the loops of several trips."""
+    return _smaller(root, _of_one)
+
+
+def tables(root: Node) -> list[Smaller]:
+    """Return the tables that could be zeros, and the windows of others that could begin where these do."""
+    return _smaller(root, _of_zeros)
+
+
+def _smaller(root: Node, change: Callable[[Node], Node | None]) -> list[Smaller]:
+    found = []
+    for at, procedure in enumerate(procedures_of(root)):
+        for node in preorder(procedure):
+            instead = change(node)
+            if instead is not None and instead is not node:
+                found.append(Smaller(at, node, instead))
+    return found
+
+
+def _of_one(node: Node) -> Node | None:
+    if node.op is ops.BUFFER:
+        size = math.prod(node.attrs["shape"])
+        return _shaped(node, (1,) if size > 1 and len(node.attrs["shape"]) == 1 else (size,))
+    if node.op is ops.RANGE:
+        start, _, step = node.args
+        once = build.apply("add", start, build.index(1))
+        if start.op is ops.CONST_INT:
+            once = build.index(start.attrs["value"] + 1)
+        return node.replace(args=(start, once, step))
+    return None
+
+
+def _of_zeros(node: Node) -> Node | None:
+    if node.op is not ops.BUFFER:
+        return None
+    zeros = {key: 0 for key in ("alias_offset", "workspace_offset") if node.attrs.get(key)}
+    values = node.attrs.get("values", ())
+    if any(values):
+        return node.with_attrs(values=tuple([type(value)(0) for value in values]))
+    return node.with_attrs(**zeros)
+
+
+def with_smaller(root: Node, edits: Sequence[Smaller]) -> Node | None:
+    """Make buffers and loops smaller, wherever their procedures refer to them."""
+    mappings: dict[int, dict[Node, Node]] = defaultdict(dict)
+    for at, node, instead in edits:
+        mappings[at][node] = instead
+    listed = procedures_of(root)
+    return with_procedures(
+        root, [substitute(each, mappings.get(at, {}), mode=Mode.ONCE) for at, each in enumerate(listed)]
+    )
+
+
+# --- constants --------------------------------------------------------------------------------------------------------
+
+
+class Constant(NamedTuple):
+    """A constant in a statement, and what takes its place."""
+
+    procedure: int
+    statement: int
+    node: Node
+    instead: Node
+
+
+def constants(root: Node) -> list[Constant]:
+    """Return the constants that could be 0 or 1; large indices could be half as large."""
+    found = []
+    for at, number, statement in places(root):
+        for operand in own_operands(statement):
+            for node in preorder(operand):
+                found += [Constant(at, number, node, instead) for instead in _simpler(node)]
+    return found
+
+
+def _simpler(node: Node) -> list[Node]:
+    if node.op is ops.CONST_INT or node.op is ops.CONST_FLOAT:
+        value = node.attrs["value"]
+        simpler = [number for number in (0, 1) if value not in (0, number)]
+        if node.op is ops.CONST_INT and node.type is INT64 and value > 3:
+            simpler.append(value // 2)
+        return [build.const(number, node.type) for number in simpler]
+    return []
+
+
+def with_constants(root: Node, edits: Sequence[Constant]) -> Node | None:
+    """Put other constants in the place of some; of several for one, the first."""
+    by_place: dict[tuple[int, int], dict[Node, Node]] = defaultdict(dict)
+    for at, number, node, instead in edits:
+        by_place[at, number].setdefault(node, instead)
+
+    def change(at: int, number: int, statement: Node) -> Sequence[Node]:
+        mapping = by_place.get((at, number))
+        if mapping is None:
+            return (statement,)
+        operands = [substitute(operand, mapping, mode=Mode.ONCE) for operand in own_operands(statement)]
+        return (statement.replace(args=[*operands, *statement.args[len(operands) :]]),)
+
+    return changed(root, change)
