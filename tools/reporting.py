@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
@@ -120,6 +119,8 @@ class Reporter:
 
     def _show(self, diagnostic: Diagnostic, origin: str) -> None:
         if self._quiet:
+            from dataclasses import replace
+
             diagnostic = replace(diagnostic, notes=())
         if self._as_json:
             from scaly_ir.tools.json_diagnostics import json_line

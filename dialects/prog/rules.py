@@ -26,7 +26,7 @@ from scaly_ir.graph import Node
 from scaly_ir.op import Op
 from scaly_ir.op_rules import registered_rules
 from scaly_ir.spec import NO_FAULTS, Fault, Faults, Rule, attribute_faults, is_misspelt, shown_value
-from scaly_ir.text.diagnostics import did_you_mean, one_of
+from scaly_ir.text.diagnostics import did_you_mean
 from scaly_ir.types import FLOAT64, INT64, int_range
 
 
@@ -116,9 +116,8 @@ def buffer_attrs(node: Node) -> Faults:
 
 
 def _meant(value: AttrValue, choices: Sequence[str]) -> str:
-    """Return the end of a message on a value that is none of the choices: what was meant, or all of them."""
-    near = did_you_mean(value, choices) if isinstance(value, str) else ""
-    return near or f"; expected {one_of([repr(choice) for choice in choices])}"
+    """Return the end of a message on a value that is none of the choices: what was meant, or nothing."""
+    return did_you_mean(value, choices) if isinstance(value, str) else ""
 
 
 _GLOBAL: Final = Word("global")

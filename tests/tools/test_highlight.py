@@ -37,6 +37,7 @@ def plain(text: str) -> str:
         ("1 // 2\n3", "<constant>1<> <comment>// 2<>\n<constant>3<>"),
         ("memref<2x4xfloat64, private>", "<type>memref<2x4xfloat64, private><>"),
         ("tensor<4xfloat64 diff>", "<type>tensor<4xfloat64 diff><>"),
+        ("sparse<rows=[0],\n  cols=[1]>", "<type>sparse<rows=[0],<>\n<type>  cols=[1]><>"),
         ("float64", "<type>float64<>"),
         ("float64x", "float64x"),
         (

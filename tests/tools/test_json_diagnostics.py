@@ -10,10 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scaly_ir.graph import Node
 from scaly_ir.passes import PASSES
 from scaly_ir.text.diagnostics import Diagnostic, error, note, suggested, suggestions_in
+from scaly_ir.text.locations import Locations
 from scaly_ir.text.source import Source, Span
 from scaly_ir.text.spelling import BARE_NAME
+from scaly_ir.tools import input_driver
 from scaly_ir.tools.entry import Main
 from scaly_ir.tools.json_diagnostics import json_line
 from scaly_ir.tools.scaly_opt import main as scaly_opt_main
@@ -149,6 +152,20 @@ def test_remarks_name_their_pass_and_errors_of_the_next_file_do_not() -> None:
     remark, refused = _records(scaly_opt("--diagnostics=json", "--print_stats", "f.sir", "g.sir").err)
     assert (remark["severity"], remark["pass"]) == ("remark", "print_stats")
     assert (refused["severity"], refused["pass"], refused["file"]) == ("error", None, "g.sir")
+
+
+def test_what_fails_before_the_passes_of_the_next_file_has_no_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    def check(root: Node, locations: Locations) -> list[Diagnostic]:
+        if locations.source.name == "g.sir":
+            raise KeyError("a bug")
+        return []
+
+    monkeypatch.setattr(input_driver, "verify_parsed", check)
+    monkeypatch.setitem(PASSES, "refuses", REGISTRY["refuses"])
+    for name in ("f.sir", "g.sir"):
+        Path(name).write_text(TEN_LINES)
+    records = _records(scaly_opt("--diagnostics=json", "--refuses", "f.sir", "g.sir").err)
+    assert [(record["code"], record["pass"]) for record in records] == [("pass", "refuses"), ("internal", None)]
 
 
 def test_a_plug_in_that_cannot_be_loaded() -> None:

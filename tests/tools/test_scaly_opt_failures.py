@@ -82,8 +82,7 @@ def test_a_pass_needs_a_module_and_not_a_fragment() -> None:
 # --- verification after passes ---------------------------------------------------------------------------------------
 
 INVALID = """\
-scaly-opt: error: IR is invalid after pass 'breaks' (2 of 3): 'prog.for': kind 'unheard' is unknown; expected \
-'global', 'reduce', 'serial', 'vector' or 'unroll' [range-attrs]
+scaly-opt: error: IR is invalid after pass 'breaks' (2 of 3): 'prog.for': kind 'unheard' is unknown [range-attrs]
 scaly-opt: note: the operation is now
   prog.for %i = 0 to 8 step 1 {kind=unheard} {
     prog.store 0, %x[%i] : float64
