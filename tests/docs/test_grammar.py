@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from tests.editors.textmate import Grammar
+from tests.docs.textmate import Grammar
 
 ROOT = Path(__file__).resolve().parents[2]
-EXTENSION = ROOT / "editors" / "vscode"
-VIM = ROOT / "editors" / "vim"
+EXTENSION = ROOT / "docs" / "editors" / "vscode"
+VIM = ROOT / "docs" / "editors" / "vim"
 LISTINGS = sorted((ROOT / "testdata").rglob("*.sir"))
 
 
