@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from scaly_ir.pass_manager import Pass
     from scaly_ir.text.source import Source
     from scaly_ir.tools.opt_driver import Driver
+    from scaly_ir.tools.reproducers import Head
 
 TOOL: Final = "scaly-opt"
 SEPARATOR: Final = "// -----\n"
@@ -185,14 +186,14 @@ def _run(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> 
     if settings.print_and_exit:
         write_to("-", _information(settings), stdout, reporter)
     else:
-        failure = _read_reproducer(settings) if settings.run_reproducer else ""
+        head = _read_reproducer(settings) if settings.run_reproducer else None
         if settings.dump_pipeline:
             from scaly_ir.pass_manager import spell_pipeline
 
             reporter.write(spell_pipeline(settings.passes) + "\n")
         _process(settings, reporter, stdin, stdout)
-        if settings.run_reproducer:
-            reporter.say(_outcome(failure, reporter))
+        if head is not None:
+            reporter.say(_outcome(head, reporter))
     reporter.summarize()
     return reporter.code
 
@@ -223,13 +224,13 @@ def _process(settings: _Settings, reporter: Reporter, stdin: TextIO, stdout: Tex
         watcher.close()
 
 
-def _read_reproducer(settings: _Settings) -> str:
-    """Take the pipeline and options of a reproducer, and return how its pass failed; `UsageError` for anything else."""
+def _read_reproducer(settings: _Settings) -> Head:
+    """Take the pipeline and options of a reproducer, and return its head; `UsageError` for anything else."""
     from scaly_ir.errors import PipelineError
     from scaly_ir.pass_manager import build_pipeline
     from scaly_ir.text.diagnostics import Diagnostic
     from scaly_ir.tools.files import read_source
-    from scaly_ir.tools.opt.reproducer import read_header
+    from scaly_ir.tools.reproducers import VERSION, read_head
 
     if settings.passes:
         raise UsageError("option '--run-reproducer' takes the passes from the file")
@@ -238,29 +239,24 @@ def _read_reproducer(settings: _Settings) -> str:
     source = read_source(settings.files[0], sys.stdin)
     if isinstance(source, Diagnostic):
         raise UsageError(source.message)
-    header = read_header(source.text)
-    if header is None:
-        raise UsageError(f"'{settings.files[0]}' is no reproducer: it does not begin with '// scaly-reproducer: 1'")
+    head = read_head(source.text)
+    if head is None or head.version != VERSION:
+        start = f"// scaly-reproducer: {VERSION}"
+        raise UsageError(f"'{settings.files[0]}' is no reproducer: it does not begin with '{start}'")
     try:
-        settings.passes = build_pipeline(header.pipeline, PASSES)
+        settings.passes = build_pipeline(head.pipeline, PASSES)
     except PipelineError as failure:
-        raise UsageError(str(failure), header.pipeline, failure.start, failure.end) from failure
-    settings.verify_each = "--no-verify-each" not in header.options
-    return header.failed
+        raise UsageError(str(failure), head.pipeline, failure.start, failure.end) from failure
+    settings.verify_each = head.verify_each
+    return head
 
 
-def _outcome(failure: str, reporter: Reporter) -> str:
+def _outcome(head: Head, reporter: Reporter) -> str:
     """Return what became of the failure that a reproducer is about."""
     if not reporter.code:
-        return f"nothing failed; it was: {failure}"
-    before = _without_number(failure)
-    again = any([_without_number(error) in before for error in reporter.errors])
-    return "it failed as it did before" if again else f"it failed in another way; it was: {failure}"
-
-
-def _without_number(message: str) -> str:
-    """Return a message in one line, without which of the passes it is about: a reproducer runs fewer of them."""
-    return re.sub(r" \(\d+ of \d+\)", "", " ".join(message.split()))
+        return f"nothing failed; it was: {head.failed}"
+    again = any([re.fullmatch(head.error, " ".join(error.split())) for error in reporter.errors])
+    return "it failed as it did before" if again else f"it failed in another way; it was: {head.failed}"
 
 
 def _results(path: str, driver: Driver, settings: _Settings, reporter: Reporter) -> Iterator[str]:

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from scaly_ir.pass_manager import Pass
     from scaly_ir.tools.reduce.interest import Test
-    from scaly_ir.tools.reduce.reproducer import Reproducer
     from scaly_ir.tools.reporting import Reporter
+    from scaly_ir.tools.reproducers import Head
 
 TOOL: Final = "scaly-reduce"
 
@@ -232,7 +232,7 @@ def _reduce(settings: _Settings, reporter: Reporter, stdin: TextIO, stdout: Text
     from scaly_ir.text.diagnostics import Diagnostic, error
     from scaly_ir.tools.files import read_bytes
     from scaly_ir.tools.reduce.driver import Job, Reducer
-    from scaly_ir.tools.reduce.reproducer import read_reproducer
+    from scaly_ir.tools.reproducers import read_head
 
     stdin_name = settings.last["stdin-name"].text if "stdin-name" in settings.last else "<stdin>"
     data = read_bytes(settings.file, stdin, stdin_name)
@@ -242,7 +242,7 @@ def _reduce(settings: _Settings, reporter: Reporter, stdin: TextIO, stdout: Text
     name = stdin_name if settings.file == "-" else settings.file
     reproducer = None
     if "test" not in settings.last and "miscompile" not in settings.last:
-        reproducer = read_reproducer(data.decode("utf-8", "replace"))
+        reproducer = read_head(data.decode("utf-8", "replace"))
         passes = _passes_of(reproducer, name, settings)
         settings.passes = settings.passes or passes
     if not settings.has_test and reproducer is None:
@@ -272,11 +272,11 @@ def _reduce(settings: _Settings, reporter: Reporter, stdin: TextIO, stdout: Text
             reporter.refuse([error(f"cannot test candidates: {failure.strerror or failure}", code="test")])
 
 
-def _passes_of(reproducer: Reproducer | None, name: str, settings: _Settings) -> list[Pass]:
+def _passes_of(reproducer: Head | None, name: str, settings: _Settings) -> list[Pass]:
     """Return the passes that a reproducer names, unless the command line does; `UsageError` when they cannot be had."""
     from scaly_ir.errors import PipelineError
     from scaly_ir.pass_manager import build_pipeline
-    from scaly_ir.tools.reduce.reproducer import VERSION
+    from scaly_ir.tools.reproducers import VERSION
 
     if reproducer is None:
         return []
@@ -291,7 +291,7 @@ def _passes_of(reproducer: Reproducer | None, name: str, settings: _Settings) ->
         raise UsageError(message, reproducer.pipeline, failure.start, failure.end) from failure
 
 
-def _test(settings: _Settings, reproducer: Reproducer | None, folder: Path, base: str) -> Test:
+def _test(settings: _Settings, reproducer: Head | None, folder: Path, base: str) -> Test:
     """Return what decides whether a candidate is interesting."""
     from scaly_ir.tools.reduce.interest import Folder
 

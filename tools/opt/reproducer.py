@@ -6,10 +6,8 @@ Source: tools specification 4.6.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from scaly_ir.dialect import dialect_of
 from scaly_ir.graph import Node
@@ -17,34 +15,10 @@ from scaly_ir.text.diagnostics import Diagnostic, note
 from scaly_ir.tools.files import write_atomically
 from scaly_ir.tools.opt.watcher import Watcher
 from scaly_ir.tools.reporting import Reporter
+from scaly_ir.tools.reproducers import VERSION, Head
 
 if TYPE_CHECKING:
     from scaly_ir.pass_manager import Pass
-
-VERSION: Final = 1
-_entry: Final = re.compile(r"// ([a-z-]+): ?(.*)").fullmatch
-
-
-@dataclass(frozen=True)
-class Header:
-    """What the comments at the top of a reproducer say."""
-
-    pipeline: str
-    options: tuple[str, ...]
-    failed: str
-
-
-def read_header(text: str) -> Header | None:
-    """Return the header of a reproducer, or None for a file that is none."""
-    entries = {}
-    for line in text.splitlines():
-        match = _entry(line)
-        if match is None:
-            break
-        entries[match[1]] = match[2]
-    if entries.get("scaly-reproducer") != str(VERSION):
-        return None
-    return Header(entries.get("pipeline", ""), tuple(entries.get("options", "").split()), entries.get("failed", ""))
 
 
 class Reproducer(Watcher):
@@ -101,10 +75,5 @@ class Reproducer(Watcher):
 
         passes = self._passes if self._whole else self._passes[number - 1 :]
         said = " ".join(diagnostic.message.split())
-        return (
-            f"// scaly-reproducer: {VERSION}\n"
-            f"// pipeline: {spell_pipeline(passes)}\n"
-            f"// options: {' '.join(self._options)}\n"
-            f"// failed: {step.name}: {diagnostic.severity}: {said}\n"
-            f"// run: scaly-opt --run-reproducer {path}\n"
-        )
+        head = Head(VERSION, options=" ".join(self._options), failed=f"{step.name}: {diagnostic.severity}: {said}")
+        return head.header(spell_pipeline(passes), path)

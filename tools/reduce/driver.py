@@ -11,11 +11,11 @@ from scaly_ir.text.diagnostics import Diagnostic, error, note
 from scaly_ir.tools.files import decoded, write_atomically, write_result
 from scaly_ir.tools.reduce.checks import spell_passes
 from scaly_ir.tools.reduce.interest import Outcome, Test, without_interrupts
-from scaly_ir.tools.reduce.reproducer import Reproducer
 from scaly_ir.tools.reduce.search import OutOfTime, Search
 from scaly_ir.tools.reduce.state import State
 from scaly_ir.tools.reduce.steps import Step, steps_for
 from scaly_ir.tools.reporting import Reporter
+from scaly_ir.tools.reproducers import Head
 
 if TYPE_CHECKING:
     from scaly_ir.pass_manager import Pass
@@ -31,7 +31,7 @@ class Job:
     test: Test
     passes: tuple[Pass, ...] = ()
     output: str = "-"
-    reproducer: Reproducer | None = None
+    reproducer: Head | None = None
     as_text: bool = False
     allow_invalid: bool = False
     as_json: bool = False

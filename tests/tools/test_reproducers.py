@@ -6,15 +6,15 @@ import re
 
 import pytest
 
-from scaly_ir.tools.reduce.reproducer import Reproducer, read_reproducer
+from scaly_ir.tools.reproducers import Head, read_head
 
 
 def test_a_head() -> None:
-    found = read_reproducer(
+    found = read_head(
         "\ufeff\r\n//scaly-reproducer:1\r\n// pipeline: a{x=1},b\n// other: c\n"
         "// options: --verify-each=false\n// failed: a: error: no\n// pipeline: late\n\nprog.proc\n// failed: later\n"
     )
-    assert found == Reproducer("1", "a{x=1},b", "--verify-each=false", "a: error: no")
+    assert found == Head("1", "a{x=1},b", "--verify-each=false", "a: error: no")
     assert not found.verify_each
     assert found.header("b", "y.sir") == (
         "// scaly-reproducer: 1\n// pipeline: b\n// options: --verify-each=false\n// failed: a: error: no\n"
@@ -26,7 +26,7 @@ def test_a_head() -> None:
     "text", ["", "// pipeline: a\n", "prog.proc\n// scaly-reproducer: 1\n", "// a scaly-reproducer: 1\n"]
 )
 def test_other_files(text: str) -> None:
-    assert read_reproducer(text) is None
+    assert read_head(text) is None
 
 
 @pytest.mark.parametrize(
@@ -49,8 +49,8 @@ def test_other_files(text: str) -> None:
     ],
 )
 def test_the_message_of_the_failure(failed: str, message: str, matches: bool) -> None:
-    assert bool(re.search(Reproducer("1", failed=failed).error, message)) is matches
+    assert bool(re.search(Head("1", failed=failed).error, message)) is matches
 
 
 def test_a_failure_without_a_message() -> None:
-    assert Reproducer("1", failed="p: gone").error == ""
+    assert Head("1", failed="p: gone").error == ""

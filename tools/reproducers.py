@@ -1,4 +1,7 @@
-"""The comments with which a file says how its failure is reproduced. Source: tools specification 4.6."""
+"""The comments with which a file says how its failure is reproduced; scaly-opt writes them, scaly-reduce keeps them.
+
+Source: tools specification 4.6.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ VERSION: Final = "1"
 
 
 @dataclass(frozen=True)
-class Reproducer:
+class Head:
     """What the head of a file says: the passes to run, further options, and the message of the failure."""
 
     version: str
@@ -34,7 +37,7 @@ class Reproducer:
         return not re.search(r"--no-verify-each|--verify-each=false", self.options)
 
     def header(self, pipeline: str, path: str) -> str:
-        """Return the comments for a smaller file with another pipeline."""
+        """Return the comments for a file, at `path`, with another pipeline."""
         lines = [("scaly-reproducer", self.version), ("pipeline", pipeline), ("options", self.options)]
         lines += [("failed", self.failed), ("run", f"scaly-opt --run-reproducer {path}")]
         return "".join([f"// {key}: {value}\n" for key, value in lines if value])
@@ -47,7 +50,7 @@ def _looser(found: re.Match[str]) -> str:
     return r"\s+" if text.startswith("\\ ") else r"\(\d+ of \d+\)"
 
 
-def read_reproducer(text: str) -> Reproducer | None:
+def read_head(text: str) -> Head | None:
     """Return what the comments at the beginning of a file say, None when it is no reproducer."""
     found: dict[str, str] = {}
     for line in text.removeprefix("\ufeff").splitlines():
@@ -59,4 +62,4 @@ def read_reproducer(text: str) -> Reproducer | None:
         if match:
             found.setdefault(match[1], match[2])
     version = found.pop("scaly-reproducer", None)
-    return None if version is None else Reproducer(version, **found)
+    return None if version is None else Head(version, **found)
