@@ -283,6 +283,20 @@ def unknown_scalar(language: Language, text: str, *, applied: bool) -> str:
     return f"expected a scalar, found '{text}'; {hint or f'did you mean {chr(39)}%{text}{chr(39)}?'}"
 
 
+def _unknown_definition(situation: Situation) -> Mistake | None:
+    """Recognise an operation that defines nothing, where the name that it is to define stands before it."""
+    found, language = situation.found, situation.language
+    fitting = [word for word, terminal in language.keywords.items() if terminal in situation.accepted and "." in word]
+    if len(fitting) < len(situation.accepted) or situation.between or situation.kind != "NAME":
+        return None
+    if situation.lexemes[situation.at + 1].text == "(":
+        return Mistake(f"expected '{language.name}.assign' before '{found.text}'")
+    near = language.own_name(found.text, fitting) or did_you_mean(found.text, fitting)
+    return Mistake(
+        f"unknown operation '{found.text}'{near or f'; expected {alternatives(situation)}'}", code="unknown-op"
+    )
+
+
 def _parentheses(situation: Situation) -> Mistake | None:
     """Recognise parentheses around a scalar that does not want them."""
     before, opener = situation.before, situation.opener
@@ -352,6 +366,7 @@ _RECOGNISED: Final = (
     _number,
     _block,
     _parentheses,
+    _unknown_definition,
     _sentence,
     _bare_attributes,
     _no_statement,
