@@ -205,12 +205,12 @@ def spell_value(value: AttrValue) -> str:
 
 
 @lru_cache(maxsize=1024)
-def _spell_key(key: str) -> str:
+def spell_key(key: str) -> str:
     """Return a key bare when it is an identifier, or several joined by points, else quoted."""
     return key if _is_dotted(key) and key not in ("inf", "nan") else spell_string(key)
 
 
 def spell_attrs(attrs: Mapping[str, AttrValue], hide: frozenset[str] = frozenset()) -> str:
     """Return ``{key=value, ...}`` sorted by key without the keys in `hide`, or ``""`` when nothing is left."""
-    shown = [f"{_spell_key(key)}={spell_value(attrs[key])}" for key in sorted(attrs) if key not in hide]
+    shown = [f"{spell_key(key)}={spell_value(attrs[key])}" for key in sorted(attrs) if key not in hide]
     return f"{{{', '.join(shown)}}}" if shown else ""

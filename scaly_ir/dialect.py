@@ -6,10 +6,10 @@ The core knows dialects by name only and loads the package of one when a file ne
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from scaly_ir.errors import PluginError
 from scaly_ir.graph import Node
@@ -19,6 +19,9 @@ from scaly_ir.text.locations import Locations, Parsed, Place, PlaceOf
 from scaly_ir.text.source import Source, Span
 from scaly_ir.text.terminals import foreign_comment, scan
 from scaly_ir.undo import note_undo
+
+if TYPE_CHECKING:
+    from scaly_ir.text.form import Form
 
 
 def _no_text(source: Source) -> Parsed:
@@ -37,6 +40,10 @@ def _no_print(root: Node) -> str:
 
 def _no_place(root: Node, node: Node, within: str | None = None) -> Place | None:
     return None
+
+
+def _no_operations(root: Node) -> Iterable[Node]:
+    return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +68,12 @@ class Dialect:
     """What it is for, in a few words."""
     manual: str = ""
     """``module:function`` from an operator to its `manual.Entry`; without it, operators are written as applications."""
+    show: Callable[[Node, Form], str] | None = None
+    """Prints in another form than the canonical one, but for the generic form; None when there is none."""
+    generic: Callable[[Node, Form], str] | None = None
+    """Prints in the generic form; None for a numbered list of all nodes."""
+    operations: Callable[[Node], Iterable[Node]] = _no_operations
+    """The operations of a root, in the order in which `Locations` numbers them."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "op_prefix", self.op_prefix or self.name)
@@ -112,8 +125,22 @@ def dialect_of(root: Node) -> Dialect:
     return load_dialect(root.op.dialect)
 
 
+def render_as(root: Node, form: Form) -> str:
+    """Return the text of a root in a form, as far as its dialect has it; the root need not be valid where generic."""
+    dialect = dialect_of(root)
+    if form.generic:
+        if dialect.generic is not None:
+            return dialect.generic(root, form)
+        from scaly_ir.text.generic import as_list
+
+        return as_list(root, form)
+    return dialect.render(root) if dialect.show is None else dialect.show(root, form)
+
+
 _is_key: Final = re.compile(r"[ \t\n]*=").match
 """Tells whether a name that ends at a place is that of an attribute, and so no operation."""
+_is_node: Final = re.compile(r"[ \t\n]*\(").match
+"""Tells whether a string that ends at a place is the name of an operation in the generic form."""
 
 
 def parse_source(source: Source) -> Parsed:
@@ -122,11 +149,13 @@ def parse_source(source: Source) -> Parsed:
     for lexeme in scan(source.text):
         if lexeme.kind == "OTHER" and lexeme.start >= commented:
             commented = foreign_comment(source.text, lexeme.start) or 0  # which says nothing of the dialect
-        if lexeme.kind == "NAME" and lexeme.start >= commented and not _is_key(source.text, lexeme.end):
-            name = lexeme.text.partition(".")[0]
+        plain = lexeme.kind == "NAME" and not _is_key(source.text, lexeme.end)
+        if lexeme.start >= commented and (plain or (lexeme.kind == "STRING" and _is_node(source.text, lexeme.end))):
+            name = lexeme.text.strip('"').partition(".")[0]
             if name in _BUILT_IN or name in _LOADED:
                 return load_dialect(name).read(source)
-            span = Span(source, lexeme.start, lexeme.start + len(name))
+            start = lexeme.start + (not plain)
+            span = Span(source, start, start + len(name))
             hint = did_you_mean(name, dialect_names()) or f"; expected {one_of(_names_with_text())}"
             return _refused(f"unknown dialect '{name}'{hint}", span, "unknown-dialect")
     return load_dialect("prog").read(source)

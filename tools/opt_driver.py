@@ -16,6 +16,7 @@ from scaly_ir.text.diagnostics import Diagnostic, error, note
 from scaly_ir.text.locations import Locations
 from scaly_ir.text.source import Source
 from scaly_ir.tools.input_driver import InputDriver
+from scaly_ir.tools.opt.ir_text import Input, IrText, generic_text
 from scaly_ir.tools.opt.watcher import Watcher
 from scaly_ir.tools.reporting import Reporter
 
@@ -42,12 +43,16 @@ class Driver(InputDriver[str]):
         traceback: bool = False,
         watchers: Sequence[Watcher] = (),
         advice: str = "",
+        text: IrText | None = None,
+        given: Input | None = None,
     ) -> None:
         super().__init__(
             reporter, stdin, stdin_name=stdin_name, verbose=verbose, traceback=traceback, watchers=watchers
         )
         self._passes = passes
         self._verify_each = verify_each
+        self._text = text or IrText()
+        self._given = given
         self._advice = advice
         self._pass = ""
         """The pass that runs."""
@@ -60,13 +65,15 @@ class Driver(InputDriver[str]):
 
     def work(self, source: Source, root: Node, locations: Locations) -> str | None:
         """Run the passes on a verified input and print it."""
+        if self._given is not None:
+            self._given.begin(root, locations)
         for watcher in self._watchers:
             watcher.begin(root)
         result = self._transformed(root, source.name) if self._passes else root
         if result is None:
             return None
         self._enter("print", "the printer")
-        text = dialect_of(result).render(result)
+        text = self._text.result(result)
         self._enter("rest", "the tool")
         return text
 
@@ -132,10 +139,9 @@ class Driver(InputDriver[str]):
         try:
             lines = dialect_of(statement).render(statement).splitlines()
         except Exception:  # a printer may rely on what the verifier would have checked
-            lines = []
-        if lines:
-            shown = [*lines[:NOTE_LINES], "..."] if len(lines) > NOTE_LINES else lines
-            notes.append(note("the operation is now\n" + "\n".join([f"  {line}" for line in shown])))
+            lines = generic_text(statement).splitlines()
+        shown = [*lines[:NOTE_LINES], "..."] if len(lines) > NOTE_LINES else lines
+        notes.append(note("the operation is now\n" + "\n".join([f"  {line}" for line in shown])))
         if not self._verify_each and len(self._passes) > 1:
             notes.append(note("only the final result was verified; --verify-each finds the pass to blame"))
         return error(f"IR is invalid after {after}: {violation.message}", code=violation.rule, notes=notes)

@@ -22,7 +22,7 @@ from scaly_ir.tools.entry import (
     write_to,
     write_usage,
 )
-from scaly_ir.tools.opt import discovering, looking
+from scaly_ir.tools.opt import discovering, looking, printing
 from scaly_ir.tools.reporting import Reporter
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ Input and output
   --split-input-file[=MARKER]    treat parts between '// -----' lines alone
   --stdin-name=NAME              call standard input NAME in messages
   -o FILE                        write here, only if all went well (default -)
-
+{printing.HELP}
 {looking.HELP}
 Checking
   --no-verify-each, --verify-each=false    verify input and result alone
@@ -85,6 +85,7 @@ OPTIONS: Final = (
     Option(("run-reproducer",)),
     Option(("dump-pipeline", "dump-pass-pipeline")),
     *discovering.OPTIONS,
+    *printing.OPTIONS,
     *looking.OPTIONS,
     *GENERAL_OPTIONS,
 )
@@ -100,6 +101,7 @@ class _Settings(General):
         self.stdin_name = "<stdin>"
         self.verify_each = True
         self.looking = looking.Looking()
+        self.printing = printing.Printing()
         self.dump_pipeline = False
         self.run_reproducer = False
         self.marker: str | None = None
@@ -143,7 +145,7 @@ class _Settings(General):
             case _:
                 if option.name in discovering.NAMES:
                     self.question = self.question or option
-                if not self.looking.apply(option):
+                if not (self.looking.apply(option) or self.printing.apply(option)):
                     super().apply(option)
 
 
@@ -200,11 +202,14 @@ def _run(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> 
 
 def _process(settings: _Settings, reporter: Reporter, stdin: TextIO, stdout: TextIO) -> None:
     """Process every file and write what came out; to a file only if all went well."""
+    from scaly_ir.tools.opt.ir_text import Input, IrText
     from scaly_ir.tools.opt_driver import Driver
 
-    watchers = settings.looking.watchers(settings.passes, len(settings.files), reporter)
+    given = Input()
+    text = settings.printing.text(given)
+    watchers = settings.looking.watchers(settings.passes, len(settings.files), reporter, text)
     checks = ["--verify-each" if settings.verify_each else "--no-verify-each"]
-    reproducers = settings.looking.reproducer(settings.passes, checks, reporter)
+    reproducers = settings.looking.reproducer(settings.passes, checks, reporter, IrText(input=given))
     watchers += reproducers
     driver = Driver(
         settings.passes,
@@ -215,6 +220,8 @@ def _process(settings: _Settings, reporter: Reporter, stdin: TextIO, stdout: Tex
         verbose=settings.verbose,
         traceback=settings.traceback,
         watchers=watchers,
+        text=text,
+        given=given,
         advice="" if reproducers else "--reproducer=FILE saves what repeats this",
     )
     results = [text for path in settings.files for text in _results(path, driver, settings, reporter)]

@@ -14,9 +14,10 @@ from typing import Any, NamedTuple
 from scaly_ir.attributes import NO_ATTRS, Attrs, named
 from scaly_ir.dialect import dialect_names
 from scaly_ir.dialects.expr import ops
-from scaly_ir.dialects.expr.functions import make_function
+from scaly_ir.dialects.expr.call_typing import function_fault
+from scaly_ir.dialects.expr.functions import make_function, make_module
 from scaly_ir.dialects.expr.language import LANGUAGE
-from scaly_ir.dialects.expr.values import At, Atom, attribute
+from scaly_ir.dialects.expr.values import At, Atom, Reference, attribute, plain
 from scaly_ir.graph import Node, intern_node
 from scaly_ir.op import Op
 from scaly_ir.tensors import TensorType
@@ -47,6 +48,15 @@ class Operation(NamedTuple):
     op_at: At
     type_at: At
     at: At
+    untyped: bool = False
+    """Whether it has no type because it is in the generic form and says so."""
+
+
+class Root(NamedTuple):
+    """A node in the generic form that has no name."""
+
+    operation: Operation
+    at: At
 
 
 class Return(NamedTuple):
@@ -70,7 +80,7 @@ class Body:
     at: At = (0, 0)
     params: Sequence[Param] = ()
     outputs: Sequence[Param] = ()
-    lines: list[Operation | Return] = field(default_factory=list)
+    lines: list[Operation | Return | Root] = field(default_factory=list)
     end: At = (0, 0)
     damaged: bool = False
     declared: bool = True
@@ -87,6 +97,7 @@ class Body:
 
 
 _CALLS = frozenset({op.name for op in ops.CALLS})
+_CONTAINERS = frozenset({op.name for op in (ops.MODULE, ops.FUNC, ops.REGION, ops.RETURN)})
 
 
 class Reports(NamedTuple):
@@ -131,19 +142,26 @@ class _Builder:
         if body.op is ops.FUNC and body.declared:
             self._check_distinct(body.params, "input")
             self._check_distinct(body.outputs, "output")
-        returned: Return | None = None
+        returned: Return | Root | None = None
         for line in body.lines:
             if returned is not None:
-                notes = [self._note("the results are returned here", returned.at)]
-                self._fail("nothing stands after 'expr.return'", line.at, "return", notes)
+                what = "the results are returned" if isinstance(returned, Return) else "it stands"
+                name = "expr.return" if isinstance(returned, Return) else returned.operation.op
+                notes = [self._note(f"{what} here", returned.at)]
+                self._fail(f"nothing stands after '{name}'", line.at, "return", notes)
                 break
-            if isinstance(line, Return):
-                returned = line
-            else:
+            if isinstance(line, Operation):
                 self._operation(line)
+            else:
+                returned = line
+        if isinstance(returned, Root):
+            return self._container(returned)
         if returned is None:
             if not body.damaged:
                 self._fail(f"expected 'expr.return' at the end of {_what(body)}", body.end, "return")
+            return Built(None, body.at, self._nodes, self._places, ())
+        if not returned.results:  # only the generic form can say so
+            self._fail("expected results of 'expr.return', found none", returned.at, "return")
             return Built(None, body.at, self._nodes, self._places, ())
         found = [self._value(name, at) for name, at in returned.results]
         if body.op is ops.FUNC and body.declared:
@@ -165,6 +183,19 @@ class _Builder:
                 self._formals[param.name] = intern_node(ops.INPUT, (), named("name", param.name), param.type)
         inputs = [self._formals[param.name] for param in body.params]
         return make_function(body.name, inputs, results, [output.name for output in body.outputs])
+
+    def _container(self, line: Root) -> Built:
+        """Return what stands without a name at the end of a text in the generic form: a module, function or region."""
+        operation = line.operation
+        root = None
+        if self._body.op is ops.RETURN and operation.op in _CONTAINERS:
+            root = self._node(operation)
+        else:
+            hint = f"as in '%x = \"{operation.op}\"(...)'"
+            self._fail(f"expected a name before '\"{operation.op}\"', {hint}", line.at, "syntax")
+        if root is not None and root.op is ops.FUNC:
+            root = make_module([root], bare=True)
+        return Built(root, line.at, self._nodes, self._places, ())
 
     def _check_distinct(self, params: Sequence[Param], what: str) -> None:
         known: dict[str, Param] = {}
@@ -193,17 +224,37 @@ class _Builder:
     def _node(self, line: Operation) -> Node | None:
         operands = [self._value(name, at) for name, at in line.operands]
         op = self._op(line)
-        if op is None or line.type is None:
+        if op is None or (line.type is None and not line.untyped):
             return None
         attrs = self._attrs(op, line, line.type)
         args = tuple([operand for operand in operands if operand is not None])
-        if attrs is None or len(args) < len(operands):
+        if attrs is None or len(args) < len(operands) or not self._holds(op, args, line):
             return None
         node = intern_node(op, args, attrs, line.type)
+        fault = function_fault(node) if op is ops.FUNC else None
+        if fault is not None:
+            self._fail(f"function {fault}", line.at, "function-signature")
+            return None
         declares = self._body.op is ops.FUNC and self._body.declared
         if op is ops.INPUT and declares and not self._is_declared(node, line):
             return None
         return node
+
+    def _holds(self, op: Op, args: Sequence[Node], line: Operation) -> bool:
+        """Tell whether a node has a type and operands as it should: functions in a module, else operations."""
+        if line.untyped is not (op.name in _CONTAINERS):
+            wanted = "a type such as 'tensor<8xfloat64>', found" if line.untyped else "'none', found"
+            self._fail(f"expected {wanted} {'none' if line.untyped else line.type}", line.type_at, "type")
+            return False
+        if op is ops.REGION and not args:
+            self._fail("expected results of 'expr.region', found none", line.op_at, "return")
+            return False
+        for operand, (_, at) in zip(args, line.operands, strict=True):
+            if (operand.op is not ops.FUNC) if op is ops.MODULE else (operand.op.name in _CONTAINERS):
+                wanted = "a function" if op is ops.MODULE else "an operation"
+                self._fail(f"an operand of '{op.name}' is {wanted}, not '{operand.op.name}'", at, "operand")
+                return False
+        return True
 
     def _value(self, name: str, at: At) -> Node | None:
         known = self._names.get(name)
@@ -245,16 +296,23 @@ class _Builder:
                 message = f"unknown operation '{line.op}'{did_you_mean(line.op, Op.list_op_names())}"
             self._fail(message, line.op_at, "unknown-op")
             return None
+        if op.name in _CONTAINERS and line.untyped and self._body.op is ops.RETURN:
+            return op
         foreign = op.dialect != "expr" and op.get_attr("TStructural", False)
         if foreign or not op.is_expression or not op.allowed_in("expr"):
             self._fail(_not_allowed(line.op), line.op_at, "op-dialect")
             return None
         return op
 
-    def _attrs(self, op: Op, line: Operation, type_: TensorType) -> Attrs | None:
+    def _attrs(self, op: Op, line: Operation, type_: TensorType | None) -> Attrs | None:
         values: dict[str, Any] = {}
         for key, raw in line.attrs.items():
-            value = attribute(op, key, raw, type_, self._fail)
+            if isinstance(raw, Reference):
+                value = self._function(raw)
+                if value is None:
+                    return None
+            else:
+                value = plain(raw, self._fail) if type_ is None else attribute(op, key, raw, type_, self._fail)
             if op is ops.CONST and key == "value" and value is None:
                 return None
             if key == "lowering" and type(value) is str and value == "auto":
@@ -265,6 +323,13 @@ class _Builder:
                     return None
             values[key] = value
         return Attrs(values) if values else NO_ATTRS
+
+    def _function(self, reference: Reference) -> Node | None:
+        found = self._value(reference.name, reference.at)
+        if found is not None and found.op is not ops.FUNC:
+            self._fail(f"'{_value_name(reference.name)}' is no function", reference.at, "attribute")
+            return None
+        return found
 
     # --- the signature ------------------------------------------------------------------------------------------------
 

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from scaly_ir.dialect import Dialect, verify_parsed
 from scaly_ir.dialects.expr import ops, reader
-from scaly_ir.dialects.expr.functions import inputs_of, make_function
-from scaly_ir.dialects.expr.places import Range, Text, locations, place_of
+from scaly_ir.dialects.expr.forms import generic, show
+from scaly_ir.dialects.expr.functions import body_of, inputs_of, make_function
+from scaly_ir.dialects.expr.places import Range, Text, in_order, locations, place_of
 from scaly_ir.dialects.expr.printer import render
 from scaly_ir.dialects.expr.spec import SPEC
 from scaly_ir.graph import Node, intern_node, postorder
 from scaly_ir.text.diagnostics import Diagnostic
 from scaly_ir.text.locations import Parsed
 from scaly_ir.text.source import Source
+
+if TYPE_CHECKING:
+    from scaly_ir.dialects.expr.assembler import Built
 
 
 def read(source: Source) -> Parsed:
@@ -25,6 +29,8 @@ def read(source: Source) -> Parsed:
     from scaly_ir.dialects.expr import syntax  # Lark is loaded for unusual text and for messages only
 
     root, head, built, diagnostics = syntax.read(source)
+    if root is not None and len(built) == 1 and root.op is ops.MODULE and built[0].root is root:
+        return _checked(source, root, None if root.attrs.get("bare") else built[0].at, _generic_texts(root, built[0]))
     texts = []
     for body in built:
         if body.root is not None:
@@ -33,6 +39,19 @@ def read(source: Source) -> Parsed:
     if root is None:
         return Parsed(None, locations(source, None, head, texts), tuple(diagnostics))
     return _checked(source, root, head, texts)
+
+
+def _generic_texts(root: Node, built: Built) -> list[Text]:
+    """Return the functions of a module that was read in the generic form, where nothing says what is in which."""
+    places: dict[Node, Range] = {}
+    for node, at in zip(built.nodes, built.places, strict=True):
+        places.setdefault(node, at)
+    texts = []
+    for function in root.args:
+        nodes = [node for node in body_of(function) if node in places]
+        starts, ends = [places[node][0] for node in nodes], [places[node][1] for node in nodes]
+        texts.append(Text(function, places.get(function, built.at), nodes, starts, ends))
+    return texts
 
 
 def _checked(source: Source, root: Node, head: Range | None, texts: Sequence[Text]) -> Parsed:
@@ -86,4 +105,7 @@ DIALECT: Final = Dialect(
     place_of=place_of,
     summary="functions of tensors: what is to be computed",
     manual="scaly_ir.dialects.expr.manual:manual",
+    show=show,
+    generic=generic,
+    operations=in_order,
 )

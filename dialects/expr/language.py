@@ -41,7 +41,7 @@ LANGUAGE: Final = Language(
         ],
     },
     groups=[
-        (ATTRIBUTE_VALUE | {"SPLAT"}, "an attribute value"),
+        (ATTRIBUTE_VALUE | {"SPLAT", "VALUE"}, "an attribute value"),
         (_OPERATION, "an operation such as 'expr.add'"),
         (frozenset({"VALUE", "RETURN"}), "an operation"),
     ],

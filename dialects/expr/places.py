@@ -93,6 +93,11 @@ def locations(source: Source, root: Node | None, head: Range | None, texts: Sequ
 def spans_of(source: Source, statement: Node) -> Iterator[tuple[Node, Part, Range]]:
     """Read the text of an operation, or of a head, again, and yield where the parts of it stand."""
     lexemes = list(scan(source.text, numbered=True))
+    first = lexemes[2 if len(lexemes) > 2 and lexemes[0].kind == "VALUE" else 0]
+    if first.kind == "STRING" and statement.op in (ops.FUNC, ops.MODULE, ops.REGION):
+        yield statement, "", (lexemes[0].start, lexemes[-1].end)
+        yield statement, "name", (first.start, first.end)
+        return
     if statement.op is ops.FUNC:
         yield from _head_spans(lexemes, statement)
         return
@@ -154,10 +159,10 @@ def _head_spans(lexemes: Sequence[Lexeme], function: Node) -> Iterator[tuple[Nod
 
 def place_of(root: Node, node: Node, within: str | None = None) -> Place | None:
     """Return where a function or an operation stands first, in the function called `within` if that is given."""
-    return first_place(root, _in_order(root), node, within)
+    return first_place(root, in_order(root), node, within)
 
 
-def _in_order(root: Node) -> Iterator[Node]:
+def in_order(root: Node) -> Iterator[Node]:
     """Yield what has a number, in the order of the listing."""
     if root.op is not ops.MODULE:
         yield from ([] if root.op is ops.RETURN else [root])

@@ -18,6 +18,7 @@ from scaly_ir.graph import Node, intern_node, postorder
 from scaly_ir.sparsity import SparsityPattern
 from scaly_ir.tables import Table
 from scaly_ir.tensors import TensorType
+from scaly_ir.text.form import spell_shown
 from scaly_ir.text.spelling import spell_name
 
 INDENT: Final = "  "
@@ -33,17 +34,18 @@ _Listed = list[tuple[Node, list[Node]]]
 """Functions with their operations, in the order in which they are printed."""
 
 
-def render(root: Node) -> str:
+def render(root: Node, *, elide: int | None = None) -> str:
     """Return the text of a module, function, region or fragment, or of an operation with all that it is made of.
 
-    It ends with a line end if not empty. A function on its own is printed bare, without those that it calls.
+    It ends with a line end if not empty. A function on its own is printed bare, without those that it calls. `elide`
+    replaces constants of more than that many entries by their count; such text does not read back.
     """
     if root.op is ops.MODULE:
-        return _module(root)
+        return _module(root, elide)
     if root.op is ops.FUNC:
-        return _Printer([(root, body_of(root))]).text()
+        return _Printer([(root, body_of(root))], elide).text()
     results = root.args if root.op in (ops.RETURN, ops.REGION) else (root,)
-    printer = _Printer([])
+    printer = _Printer([], elide)
     if root.op is not ops.REGION:
         printer.operations(postorder(*results), results, "")
     else:
@@ -78,8 +80,8 @@ def results_of(what: Any) -> Sequence[Node]:
     return results
 
 
-def _module(root: Node) -> str:
-    printer = _Printer(_listed(root.args))
+def _module(root: Node, elide: int | None) -> str:
+    printer = _Printer(listed(root.args), elide)
     if root.attrs.get("bare"):
         return printer.text()
     aliases = printer.name_patterns()
@@ -87,15 +89,15 @@ def _module(root: Node) -> str:
     return "".join(["expr.module {\n", *body, printer.text(INDENT), "}\n"])
 
 
-def _listed(functions: Sequence[Node]) -> _Listed:
+def listed(functions: Sequence[Node]) -> _Listed:
     """Return functions, and all that they refer to, in order."""
-    listed: dict[Node, list[Node]] = {}
+    found: dict[Node, list[Node]] = {}
     for function in functions:
         body = body_of(function)
-        if any([callee not in listed for callee in callees_of(body)]):
+        if any([callee not in found for callee in callees_of(body)]):
             return [(function, body_of(function)) for function in in_order(functions)]
-        listed[function] = body
-    return list(listed.items())
+        found[function] = body
+    return list(found.items())
 
 
 def _symbols(listed: _Listed) -> dict[Node, str]:
@@ -119,8 +121,9 @@ def _symbols(listed: _Listed) -> dict[Node, str]:
 class _Printer:
     """Prints functions and lists of operations; one object per text, for what is named in it."""
 
-    def __init__(self, listed: _Listed) -> None:
+    def __init__(self, listed: _Listed, elide: int | None) -> None:
         self.lines: list[str] = []
+        self._elide = elide
         self._listed = listed
         self._symbols = _symbols(listed)
         self._aliases: dict[SparsityPattern, str] = {}
@@ -185,9 +188,11 @@ class _Printer:
         """Return the attributes of a node with a space before them, or nothing."""
         attrs = node.attrs
         if node.op in _SOURCES:
+            if self._elide is not None:
+                return spell_shown({**_AUTO, **attrs}, self._elide)
             return f" {spell_attrs({**_AUTO, **attrs})}"
         if "fill" in attrs and node.op is ops.GATHER:
-            return f" {spell_attrs(_with_fill(attrs, node.type))}"
+            return f" {spell_attrs(with_fill(attrs, node.type))}"
         known = self._attrs.get(attrs.key)
         if known is None:
             named = {key: self._symbols.get(value, value.reference_name) for key, value in _references(attrs)}
@@ -200,7 +205,7 @@ def _references(attrs: Attrs) -> list[tuple[str, Node]]:
     return [(key, value) for key, value in attrs.items() if isinstance(value, Node)]
 
 
-def _with_fill(attrs: Attrs, type_: Any) -> Mapping[str, Any]:
+def with_fill(attrs: Attrs, type_: Any) -> Mapping[str, Any]:
     """Return the attributes of a gather with its fill as an entry of the data, whose spelling depends on the dtype."""
     fill = attrs["fill"]
     if type(fill) is not float or not type_.dtype.is_float:

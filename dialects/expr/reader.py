@@ -36,6 +36,8 @@ _param = re.compile(rf"%({_NAME}): ({_TENSOR})(?:, (?!$)|$)").match
 _input = re.compile(rf'\{{lowering="(auto|scalar|block)", name=({_STRING})\}}').fullmatch
 _const = re.compile(r'\{lowering="(auto|scalar|block)", value=([^"{}=]*)\}').fullmatch
 
+_location = re.compile(rf" loc\((?:unknown|({_STRING}):[0-9]+:[0-9]+)\)( \{{)?").fullmatch
+
 _ROOTS: Final = frozenset({ops.MODULE, ops.FUNC, ops.REGION, ops.RETURN})
 _Pairs = list[tuple[str, TensorType]]
 
@@ -77,10 +79,15 @@ class Reader:
         types, ops_, attributes = self._types, self._ops, self._attrs
         for line in text.split("\n"):
             found = _operation(line)
+            end = len(line)
             if found is None:
-                self._other(line, offset)
-                offset += len(line) + 1
-                continue
+                bare = _without_location(line)
+                found = None if bare is line else _operation(bare)
+                if found is None:
+                    self._other(bare, offset, end)
+                    offset += end + 1
+                    continue
+                end = len(bare)
             name, mnemonic, operands, attrs, type_text = found.groups()
             if self._body is None:
                 self._begin_operations()
@@ -103,7 +110,7 @@ class Reader:
             names[name] = node
             self._nodes.append(node)
             self._starts.append(offset + found.start(1))
-            self._ends.append(offset + len(line))
+            self._ends.append(offset + end)
             offset += len(line) + 1
         return self._finish(len(text))
 
@@ -174,14 +181,14 @@ class Reader:
 
     # --- other lines --------------------------------------------------------------------------------------------------
 
-    def _other(self, line: str, offset: int) -> None:
-        """Read a line that is no operation."""
+    def _other(self, line: str, offset: int, end: int) -> None:
+        """Read a line that is no operation and has, with its location, a length of `end`."""
         text = line.strip(" ")
         if not text or text.startswith("//"):
             if "\r" in text:
                 raise Unusual
             return
-        at = (offset + len(line) - len(line.lstrip(" ")), offset + len(line.rstrip(" ")))
+        at = (offset + len(line) - len(line.lstrip(" ")), offset + end - len(line) + len(line.rstrip(" ")))
         found = _return(line)
         if found is not None:
             self._return(found[1])
@@ -277,6 +284,17 @@ class Reader:
             raise Unusual
         attrs = NO_ATTRS if self._form == "module" else Attrs({"bare": True})
         return intern_node(ops.MODULE, tuple(self.functions.values()), attrs, None)
+
+
+def _without_location(line: str) -> str:
+    """Return a line without the location of the operation, or of the head, on it; the line itself if it has none."""
+    at = line.rfind(" loc(")
+    found = None if at < 0 or not line.lstrip(" ").startswith(("%", "expr.")) else _location(line[at:])
+    if found is None:
+        return line
+    if found[1] is not None:
+        read_string(found[1])
+    return line[:at] + (found[2] or "")
 
 
 def read(text: str) -> tuple[Node, Range | None, list[Text]] | None:

@@ -6,19 +6,19 @@ records; what these mean is the business of `assembler.py` and `assembly.py`.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from lark import Token
 
 from scaly_ir.attributes import word_or_constant
 from scaly_ir.dialects.expr import ops
-from scaly_ir.dialects.expr.assembler import Body, Built, Operation, Param, Reports, Return
+from scaly_ir.dialects.expr.assembler import Body, Built, Operation, Param, Reports, Return, Root
 from scaly_ir.dialects.expr.assembly import build_root
 from scaly_ir.dialects.expr.language import LANGUAGE
-from scaly_ir.dialects.expr.values import Atom, Literal, Sequence, Splat
+from scaly_ir.dialects.expr.values import Atom, LeftOut, Literal, Reference, Sequence, Splat
 from scaly_ir.graph import Node
 from scaly_ir.tensors import Coordinates, TensorError, TensorType, read_coordinates
-from scaly_ir.text.attribute_actions import AttributeActions, Given, Range, place_of
+from scaly_ir.text.attribute_actions import ELIDED_MESSAGE, AttributeActions, Given, Range, place_of
 from scaly_ir.text.diagnostics import Diagnostic
 from scaly_ir.text.lalr import Driver
 from scaly_ir.text.language import Piece
@@ -26,6 +26,9 @@ from scaly_ir.text.source import Source
 from scaly_ir.text.spelling import LiteralError, read_name, read_string
 from scaly_ir.text.terminals import scan
 from scaly_ir.types import DType
+
+_NO_NAME: Final = "\ud800\udc00"
+"""How names begin that no text can hold: two surrogates in a row."""
 
 
 class _Actions(AttributeActions):
@@ -136,6 +139,40 @@ class _Actions(AttributeActions):
             self._fail(str(error), (start + error.start, start + error.end), "tensor")
             return None
 
+    # --- the generic form ---------------------------------------------------------------------------------------------
+
+    def generic(self, parts: list[Any], at: Range) -> Operation:
+        """Read a node in the generic form; those that are its operands become operations of their own."""
+        operands: list[tuple[str, Range]] = []
+        attrs = Given({}, {})
+        for part in parts[1:-1]:
+            if isinstance(part, Token):
+                operands.append((self._value(part), place_of(part)))
+            elif isinstance(part.value, Given):
+                attrs = part.value
+            else:
+                self._body.lines.append(part.value)
+                operands.append((part.value.name, place_of(part)))
+        op, type_ = parts[0], parts[-1]
+        untyped = type_.type == "NONE"
+        places = (place_of(op), place_of(op), place_of(type_), at)
+        name = f"{_NO_NAME}{at[0]}"
+        read = None if untyped else self._type(type_)
+        return Operation(name, self._string(op), operands, attrs, attrs.places, read, *places, untyped=untyped)
+
+    def named(self, parts: list[Any], at: Range) -> None:
+        """Read a node in the generic form that has a name."""
+        named: Operation = parts[1].value
+        self._body.lines.append(named._replace(name=self._value(parts[0]), name_at=place_of(parts[0]), at=at))
+
+    def root(self, parts: list[Any], at: Range) -> None:
+        """Read a node in the generic form that has none."""
+        read: Operation = parts[0].value
+        if read.op == ops.RETURN.name and read.untyped and not read.attrs:
+            self._body.lines.append(Return(read.operands, at))
+        else:
+            self._body.lines.append(Root(read, at))
+
     # --- attribute values ---------------------------------------------------------------------------------------------
 
     def atom(self, parts: list[Any], at: Range) -> Atom | Literal:
@@ -156,6 +193,15 @@ class _Actions(AttributeActions):
     def sequence(self, parts: list[Any], at: Range) -> Sequence | None:
         """Read a list."""
         return None if self._too_deep(parts, at) else Sequence([part.value for part in parts], at)
+
+    def left_out(self, parts: list[Any], at: Range) -> LeftOut:
+        """Refuse a constant that was left out when it was printed."""
+        self._fail(ELIDED_MESSAGE, at, "elided")
+        return LeftOut(at)
+
+    def reference(self, parts: list[Any], at: Range) -> Reference:
+        """Read the number of a function."""
+        return Reference(self._value(parts[0]), at)
 
     def splat(self, parts: list[Any], at: Range) -> Splat:
         """Read ``splat<0.0>``."""

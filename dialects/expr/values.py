@@ -51,6 +51,19 @@ class Splat(NamedTuple):
     at: At
 
 
+class LeftOut(NamedTuple):
+    """A constant that was left out when it was printed, of which was complained already."""
+
+    at: At
+
+
+class Reference(NamedTuple):
+    """The number of a function, in the generic form."""
+
+    name: str
+    at: At
+
+
 def plain(raw: Any, fail: Fail) -> AttrValue:
     """Return the value that stands for itself: integers as they are, other numbers as float64."""
     if isinstance(raw, Atom):
@@ -61,6 +74,8 @@ def plain(raw: Any, fail: Fail) -> AttrValue:
         return {key: plain(value, fail) for key, value in raw.items()}
     if isinstance(raw, slice):
         return slice(plain(raw.start, fail), plain(raw.stop, fail), plain(raw.step, fail))
+    if isinstance(raw, Reference):
+        fail("a function stands in no list or map", raw.at, "attribute")
     if isinstance(raw, Splat):
         fail("'splat' stands for the value of an 'expr.const' only", raw.at, "attribute")
     if not isinstance(raw, Literal):
@@ -90,6 +105,8 @@ def attribute(op: Op, key: str, raw: Any, type_: TensorType, fail: Fail) -> Attr
 def table(raw: Any, type_: TensorType, fail: Fail) -> Table | None:
     """Return the table of a constant; None, and a mistake, when its value does not have the shape of its type."""
     shape, dtype = type_.shape, type_.dtype
+    if isinstance(raw, LeftOut):
+        return None
     if isinstance(raw, Splat):
         if type_.size * dtype.size > LARGEST_SPLAT:
             fail(f"a constant of {type_.size} entries is too large", raw.at, "const-value")

@@ -48,6 +48,20 @@ class Assembler(Scalars):
         self.starts.append(start)
         self.ends.append(end)
 
+    def count(self, start: int, end: int) -> None:
+        """Record the place of an operation that is in a node already."""
+        self.starts.append(start)
+        self.ends.append(end)
+
+    def include(self, node: Node) -> None:
+        """Append a statement whose operations were counted, and bring into scope what it declares."""
+        self.statements.append(node)
+        name = node.attrs.get("target" if node.op is ops.ASSIGN else "name")
+        if type(name) is str and node.op is ops.ASSIGN and "declare" in node.attrs:
+            self.declare(name, intern_node(ops.VAR, (), named("name", name), node.type))
+        elif type(name) is str and node.op is ops.BUFFER:
+            self.declare(name, node)
+
     def value(self, item: Item, dtype: DType, at: At = None) -> Node:
         """Return the value of a statement whose suffix says `dtype`."""
         node = item if type(item) is Node else self.typed(item, dtype)

@@ -204,6 +204,22 @@ def body_of(node: Node) -> tuple[Node, ...]:
     return node.args[1:] if node.op is ops.FOR else node.args
 
 
+def lead_of(node: Node) -> int | None:
+    """Return how many operands come before the body of a node, as far as its attributes tell; None without a body."""
+    if node.op is ops.PROC:
+        count = node.attrs.get("param_count")
+        return count if type(count) is int and count >= 0 else 0
+    return _LEADS.get(node.op)
+
+
+_LEADS = {ops.PROGRAM: 0, ops.BLOCK: 0, ops.FOR: 1}
+
+
+def is_operation(root: Node) -> bool:
+    """Tell whether a root is an operation of its own, and not only what holds statements or bare procedures."""
+    return root.op is not ops.BLOCK and not (root.op is ops.PROGRAM and bool(root.attrs.get("bare")))
+
+
 def statements_in(node: Node) -> Iterator[Node]:
     """Yield every statement in a procedure, loop or block, or in a module, in the order of the text."""
     pending = [iter(body_of(node))]

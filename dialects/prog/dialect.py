@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import chain
 from typing import Final
 
 from scaly_ir.dialect import Dialect
 from scaly_ir.dialects.prog import build, ops, reader
+from scaly_ir.dialects.prog.forms import generic, operations, show
 from scaly_ir.dialects.prog.printer import render
 from scaly_ir.dialects.prog.spec import SPEC
 from scaly_ir.graph import Node, preorder
@@ -40,13 +40,15 @@ def spans_of(source: Source, statement: Node) -> Iterator[tuple[Node, Part, tupl
         own = statement.args[:1]
     for root in own:
         for node in preorder(root):
+            name = node.attrs.get("buffer" if node.op is ops.VIEW else "name", "")
+            if type(name) is not str:
+                continue
             if node.op is ops.VAR:
-                names.setdefault(node.attrs.get("name", ""), node)
+                names.setdefault(name, node)
             elif node.op is ops.VIEW:
-                name = node.attrs.get("buffer", "")
                 names.setdefault(name, build.buffer(name, 1, node.type))
             elif node.op is ops.BUFFER:
-                names[node.attrs.get("name", "")] = node
+                names[name] = node
     text = source.text
     if statement.op in (ops.FOR, ops.PROC, ops.PROGRAM):
         text += "}"
@@ -59,9 +61,7 @@ def place_of(root: Node, node: Node, within: str | None = None) -> Place | None:
 
     Places are numbered as the verifier walks: the head of a module, then statements in pre-order, as text has them.
     """
-    fragment = root.op is ops.BLOCK or (root.op is ops.PROGRAM and root.attrs.get("bare"))
-    numbered = build.statements_in(root) if fragment else chain([root], build.statements_in(root))
-    return first_place(root, numbered, node, within, _parts)
+    return first_place(root, operations(root), node, within, _parts)
 
 
 def _parts(statement: Node) -> Sequence[Node]:
@@ -81,4 +81,7 @@ DIALECT: Final = Dialect(
     place_of=place_of,
     summary="procedures, buffers, loops, loads and stores: how something is computed",
     manual="scaly_ir.dialects.prog.manual:manual",
+    show=show,
+    generic=generic,
+    operations=operations,
 )

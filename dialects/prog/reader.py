@@ -103,10 +103,37 @@ class Reader(ScalarReader):
             return False
         handler = _HANDLERS.get(token)
         if handler is None:
+            if token == "loc" and self._is_behind_statement(at):
+                self._next = at
+                self._location()
+                return True
             raise Unusual
         self._next = at + 1
         handler(self, at)
         return True
+
+    def _is_behind_statement(self, at: int) -> bool:
+        """Tell whether the statement before, which has no body and no location, ends at a token."""
+        ends = self.assembler.ends
+        return bool(ends) and ends[-1] == self._before + at and self._tokens[at - 1] != "{"
+
+    def _location(self) -> None:
+        """Skip ``loc("file":line:column)`` or ``loc(unknown)``."""
+        cut, at = self._tokens, self._next
+        if cut[at + 1] != "(":
+            raise Unusual
+        if cut[at + 2] == "unknown":
+            end = at + 3
+        elif cut[at + 2][0] == '"' and cut[at + 3] == ":" == cut[at + 5]:
+            if not (is_integer(cut[at + 4]) and is_integer(cut[at + 6])):
+                raise Unusual
+            read_string(cut[at + 2])
+            end = at + 7
+        else:
+            raise Unusual
+        if cut[end] != ")":
+            raise Unusual
+        self._next = end + 1
 
     def _check_place(self, kind: str) -> None:
         """Give up when a module, procedure or statement stands where it may not."""
@@ -216,11 +243,15 @@ class Reader(ScalarReader):
     def _body_follows(self) -> bool:
         """Tell a body's ``{`` from that of attributes, whose key is followed by ``=``."""
         cut, at = self._tokens, self._next
+        if cut[at] == "loc":
+            return True
         if cut[at] != "{":
             raise Unusual
         return cut[at + 2] != "=" or cut[at + 1][:1] == "%"
 
     def _begin_body(self, kind: str) -> None:
+        if self._tokens[self._next] == "loc":
+            self._location()
         self._expect("{")
         self._open.append(kind)
 

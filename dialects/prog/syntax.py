@@ -11,14 +11,14 @@ from typing import Any, Final, NamedTuple
 from lark import Token
 
 from scaly_ir.attributes import Attrs, AttrValue
-from scaly_ir.dialects.prog import ops
+from scaly_ir.dialects.prog import build, ops
 from scaly_ir.dialects.prog.assembler import Assembler
 from scaly_ir.dialects.prog.language import LANGUAGE, OPERATORS
 from scaly_ir.dialects.prog.scalars import Application, Item, Literal, Place
-from scaly_ir.graph import Node
+from scaly_ir.graph import Node, intern_node
 from scaly_ir.op import Op
 from scaly_ir.text.attribute_actions import AttributeActions, Given, Range, place_of
-from scaly_ir.text.diagnostics import Diagnostic
+from scaly_ir.text.diagnostics import Diagnostic, did_you_mean
 from scaly_ir.text.lalr import Driver
 from scaly_ir.text.language import Piece
 from scaly_ir.text.locations import Part
@@ -54,6 +54,11 @@ class _Actions(AttributeActions):
         self._indices: dict[Range, tuple[Range, Range]] = {}
         """For the range of a place in a buffer, the ranges of the buffer's name and of the index."""
         self.assembler = Assembler(self._fail, self._mark if marking else None)
+        self._bodies: dict[Range, list[Piece]] = {}
+        """For the range of a generic node, the statements that are its body."""
+        self._programs: list[Range] = []
+        """Where modules in the generic form stand."""
+        self._empty_blocks: list[Range] = []
 
     def _mark(self, node: Node | None, at: Any, part: Part) -> None:
         self.spans.append((node, part, at))
@@ -252,6 +257,64 @@ class _Actions(AttributeActions):
             self._fail(str(error), place_of(token), "literal-range")
             return 0
 
+    # --- the generic form ---------------------------------------------------------------------------------------------
+
+    def generic(self, parts: list[Any], at: Range) -> Node:
+        operands = [part for part in parts[1:] if isinstance(part, Piece) and not isinstance(part.value, Given)]
+        given = [part.value for part in parts if isinstance(part, Piece) and isinstance(part.value, Given)]
+        attrs = given[0] if given else Given({}, {})
+        dtype = None if parts[-1].type == "NONE" else self._dtype(parts[-1])
+        op = self._op(parts[0])
+        if op is None:
+            return build.var("?", FLOAT64)
+        node = intern_node(op, tuple([operand.value for operand in operands]), Attrs(attrs), dtype)
+        lead = build.lead_of(node)
+        if lead is not None:
+            self._bodies[at] = operands[lead:]
+        self._mark_parts(node, {"": at, "op": place_of(parts[0]), **attrs.places, "type": place_of(parts[-1])})
+        self._mark_operands(node, operands)
+        return node
+
+    def _op(self, token: Token) -> Op | None:
+        name = self._string(token)
+        try:
+            op = Op.get(name)
+        except AttributeError:
+            near = did_you_mean(name, Op.list_op_names())
+            self._fail(f"unknown operation '{name}'{near}", place_of(token), "unknown-op")
+            return None
+        structural = op.get_attr("TStructural") or not op.is_expression or not op.allowed_in("prog")
+        if op.dialect != "prog" and structural:
+            self._fail(f"operation '{name}' is not allowed in dialect 'prog'", place_of(token), "op-dialect")
+            return None
+        return op
+
+    def generic_statement(self, parts: list[Any], at: Range) -> None:
+        """Add a node, of which the operations are counted as if each had been read alone."""
+        whole = parts[0]
+        pending: list[Piece] = [whole]
+        while pending:
+            piece = pending.pop()
+            start, end = piece.start, piece.end
+            body = self._bodies.get((start, end))
+            if build.is_operation(piece.value):
+                # Of an operation with a body only the name is a place of its own.
+                end = end if body is None else start + len(piece.value.op.name) + 2
+                self.assembler.count(start, end)
+            pending.extend(reversed(body or []))
+        self.assembler.include(whole.value)
+        if whole.value.op is ops.PROGRAM:
+            self._programs.append(at)
+        if whole.value.op is ops.BLOCK and not whole.value.args:
+            self._empty_blocks.append(at)
+
+    def check_forms(self) -> None:
+        """Complain of what stands in the generic form where no text has it; all was read."""
+        if self._programs and len(self.assembler.statements) > 1:
+            self._fail(LANGUAGE.forms, self._programs[-1], "syntax")
+        if self._empty_blocks:
+            self._fail("expected statements in 'prog.block', found none", self._empty_blocks[0], "syntax")
+
     # --- attributes ---------------------------------------------------------------------------------------------------
 
     def _checked_attrs(self, op: Op, parts: list[Any]) -> Given:
@@ -273,6 +336,7 @@ def read(source: Source) -> tuple[Node | None, Assembler, list[Diagnostic]]:
     actions = _Actions(marking=False)
     actions.driver = Driver(LANGUAGE, source, actions)
     actions.driver.run()
+    actions.check_forms()
     if actions.driver.diagnostics:
         return None, actions.assembler, actions.driver.diagnostics
     return actions.assembler.finish(), actions.assembler, []

@@ -13,11 +13,13 @@ from lark import Token
 
 from scaly_ir.attributes import AttrValue, word_or_constant
 from scaly_ir.text.lalr import Driver
-from scaly_ir.text.language import Piece
+from scaly_ir.text.language import IGNORED, Piece
 from scaly_ir.text.spelling import LiteralError, read_float, read_name, read_string, read_whole, spell_name
 from scaly_ir.types import FLOAT64, DType
 
 Range = tuple[int, int]
+
+ELIDED_MESSAGE: Final = "this constant was elided when it was printed"
 
 _DEPTH: Final = 100
 """How deep attribute values may nest: what becomes of them recurses."""
@@ -119,3 +121,14 @@ class AttributeActions:
     def slice(self, parts: list[Any], at: Range) -> AttrValue:
         """Read ``slice(start, stop, step)``."""
         return None if self._too_deep(parts[1:], at) else slice(*[part.value for part in parts[1:]])
+
+    def left_out(self, parts: list[Any], at: Range) -> AttrValue:
+        """Refuse a table that was left out when it was printed."""
+        self._fail(ELIDED_MESSAGE, at, "elided")
+        return None
+
+    def loc(self, parts: list[Any], at: Range) -> object:
+        """Read where an operation came from, of which nothing is made: where it stands now is what counts."""
+        if parts[1].type == "STRING":
+            self._string(parts[1])
+        return IGNORED

@@ -17,7 +17,7 @@ from lark import Token, UnexpectedToken
 from lark.parsers.lalr_interactive_parser import InteractiveParser
 
 from scaly_ir.text.diagnostics import Diagnostic, closest, error, note
-from scaly_ir.text.language import ATTRIBUTE_KEY, ATTRIBUTES, PUNCTUATION, Language, build_parser
+from scaly_ir.text.language import ATTRIBUTE_KEY, ATTRIBUTES, PUNCTUATION, UNMENTIONED, Language, build_parser
 from scaly_ir.text.mistakes import explain
 from scaly_ir.text.situation import IN_PARENTHESES, Situation
 from scaly_ir.text.source import Source, Span
@@ -86,11 +86,13 @@ class Driver:
     def _step(self) -> bool:
         lexeme = self._lexemes[self._at]
         kind = self._kind(lexeme)
+        starters = self._language.starters
+        begins = kind in starters or (kind == "GENERIC" and not starters.isdisjoint(self._parser.choices()))
         if not self._feed(kind, lexeme):
             return self._recover(lexeme, kind)
         if kind == "$END":
             return False
-        if kind in self._language.starters or (kind == "VALUE" and self._is_target()):
+        if begins or (kind == "VALUE" and self._is_target()):
             self._mark, self._mark_at = len(self._parser.parser_state.state_stack) - 1, self._at
         elif lexeme.text == "{":
             within = bool(self._braces) and not self._braces[-1][1]
@@ -115,6 +117,8 @@ class Driver:
             return PUNCTUATION[lexeme.text]
         if lexeme.kind == "END":
             return "$END"
+        if lexeme.kind == "STRING" and self._is_applied(self._at) and "GENERIC" in self._parser.choices():
+            return "GENERIC"
         if lexeme.kind not in ("WORD", "NAME"):
             return lexeme.kind
         choices = self._parser.choices()
@@ -122,6 +126,9 @@ class Driver:
         if special in choices or lexeme.kind not in choices:
             return special or lexeme.kind
         return lexeme.kind
+
+    def _is_applied(self, at: int) -> bool:
+        return self._lexemes[at + 1].text == "("
 
     def _is_target(self) -> bool:
         """Tell whether the name just read is the one that a statement defines."""
@@ -143,7 +150,8 @@ class Driver:
 
     def _recover(self, lexeme: Lexeme, kind: str) -> bool:
         """Report an unexpected token and bring the parser to where it can go on; False to stop."""
-        accepted = frozenset(self._parser.accepts())
+        every = frozenset(self._parser.accepts())
+        accepted = every - UNMENTIONED or every
         between = not self._language.starters.isdisjoint(accepted)
         blocks = [at for at, body in self._braces if body]
         context, opener = ("", None) if between else self._unfinished(accepted)
@@ -315,6 +323,8 @@ class Driver:
         lexeme, language = self._lexemes[at], self._language
         if language.keywords.get(lexeme.text) in language.starters:
             return True
+        if lexeme.kind == "STRING" and self._is_applied(at):
+            return self._column(at) <= self._column(self._mark_at)  # else it is within another
         if lexeme.kind not in ("VALUE", "WORD", "NAME"):
             return False
         after = self._lexemes[at + 1]

@@ -34,12 +34,21 @@ PUNCTUATION: Final = {
 ATTRIBUTES: Final = "LATTRS"
 """The terminal of a ``{`` that begins attributes; that of a body or of a map is ``LBRACE``."""
 
-ATTRIBUTE_VALUE: Final = frozenset({"INT", "FLOAT", "STRING", "WORD", "DTYPE", "LSQB", "LBRACE", "SLICE"})
+ATTRIBUTE_VALUE: Final = frozenset({"INT", "FLOAT", "STRING", "WORD", "DTYPE", "LSQB", "LBRACE", "SLICE", "ELIDED"})
 ATTRIBUTE_KEY: Final = frozenset({"WORD", "NAME", "STRING"})
 
 _SHARED: Final = (
     *("VALUE", "SYMBOL", "MEMREF", "TENSOR", "SPARSE", "PATTERN", "STRING", "FLOAT", "INT", "NAME", "WORD", "ARROW"),
 )
+
+
+_SHARED_WORDS: Final = {"slice": "SLICE", "elided": "ELIDED", "loc": "LOC", "unknown": "UNKNOWN", "none": "NONE"}
+
+UNMENTIONED: Final = frozenset({"GENERIC", "LOC"})
+"""The terminals of what tools write rather than people: messages do not list them among what was expected."""
+
+IGNORED: Final = object()
+"""What the action of a rule returns that means nothing."""
 
 
 class Sentence(NamedTuple):
@@ -110,7 +119,7 @@ class Language:
             **self.keywords,
             **dict.fromkeys(self.operators, "OPERATOR"),
             **dict.fromkeys(self.dtypes, "DTYPE"),
-            "slice": "SLICE",
+            **_SHARED_WORDS,
         }
 
 
@@ -145,13 +154,17 @@ class Dispatch:
             if not children:
                 return Piece(None, 0, 0)
             start, end = _start(children[0]), _end(children[-1])
-            parts = [child for child in children if not (isinstance(child, Token) and child.type in _SILENT)]
+            parts = [child for child in children if not _is_silent(child)]
             return Piece(getattr(self.actions, rule)(parts, (start, end)), start, end)
 
         return reduce
 
 
 _SILENT: Final = frozenset({*PUNCTUATION.values(), ATTRIBUTES, "ARROW"})
+
+
+def _is_silent(part: Token | Piece) -> bool:
+    return part.type in _SILENT if isinstance(part, Token) else part.value is IGNORED
 
 
 def _start(part: Token | Piece) -> int:

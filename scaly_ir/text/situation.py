@@ -26,6 +26,11 @@ WORDS: Final[dict[str, str]] = {
     "NAME": "an operation",
     "WORD": "a word",
     "DTYPE": "a dtype such as 'float64'",
+    "GENERIC": "a node in quotes such as '\"prog.load\"(...)'",
+    "NONE": "'none'",
+    "LOC": "'loc'",
+    "UNKNOWN": "'unknown'",
+    "ELIDED": "'elided'",
     "$END": "the end of the file",
 }
 IN_PARENTHESES: Final = " while parsing what is in parentheses"

@@ -24,7 +24,7 @@ CONTEXT: Final = 3
 """Lines that are shown before and after each change."""
 
 _number: Final = re.compile(r"%\d+")
-_function: Final = re.compile(r"\s*\w+\.\w+ @.*\{\s*$")
+_function: Final = re.compile(r"\s*\w+\.\w+ @.*\{\s*(//.*)?$")
 """The line that begins a function: an operation with a symbol, and a body."""
 
 _COLOURS: Final = {"-": "\x1b[31m", "+": "\x1b[32m", "@": "\x1b[36m"}

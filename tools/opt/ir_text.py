@@ -1,11 +1,42 @@
-"""The text of IR as it is shown while a run goes on: whole, or some functions of it."""
+"""The text of IR as it is shown while a run goes on and at its end: whole or some functions, in the form asked for."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
 
-from scaly_ir.dialect import dialect_of
+from scaly_ir.dialect import dialect_of, render_as
 from scaly_ir.graph import Node
+from scaly_ir.text.form import CANONICAL, Form
+from scaly_ir.text.locations import Locations
+from scaly_ir.tools.entry import described
+
+if TYPE_CHECKING:
+    from scaly_ir.text.origins import Origins
+
+ELIDED: Final = "// constants are left out: this text does not verify\n"
+
+
+class Input:
+    """The input at hand: where its operations stand, for all texts of one run."""
+
+    def __init__(self) -> None:
+        self._read: tuple[Node, Locations] | None = None
+        self._origins: Origins | None = None
+
+    def begin(self, root: Node, locations: Locations) -> None:
+        """Take note of another input."""
+        self._read, self._origins = (root, locations), None
+
+    def origins(self) -> Origins | None:
+        """Return where its operations stand."""
+        if self._origins is None and self._read is not None:
+            from scaly_ir.text.origins import Origins
+
+            root, locations = self._read
+            self._origins = Origins(locations, dialect_of(root).operations(root))
+        return self._origins
 
 
 @dataclass(frozen=True)
@@ -13,16 +44,45 @@ class IrText:
     """How IR is shown: only the functions of these names, without their ``@``, or all of it when there are none."""
 
     functions: frozenset[str] = frozenset()
+    form: Form = CANONICAL
+    input: Input | None = None
+    """Whose locations are shown, if they are."""
 
     def __call__(self, root: Node) -> str:
         """Return the text of a root, empty when nothing of it is to be shown; the root need not be valid."""
+        form = self._located()
         if not self.functions:
-            return _rendered(root)
-        return "".join([_rendered(node) for node in root.args if node.attrs.get("name") in self.functions])
+            return _shown(root, form)
+        return "".join([_shown(node, form) for node in root.args if node.attrs.get("name") in self.functions])
+
+    def result(self, root: Node) -> str:
+        """Return the text of a valid root, which says in a comment when it cannot be read back."""
+        form = self._located()
+        return f"{ELIDED if form.elides(root) else ''}{render_as(root, form)}"
+
+    def only(self, functions: Iterable[str]) -> IrText:
+        """Return the same for some functions, or for all of it when there are none."""
+        return replace(self, functions=frozenset(functions))
+
+    def whole(self) -> IrText:
+        """Return the same for a file that is to be read again: nothing is left out."""
+        return replace(self, form=replace(self.form, elide=None))
+
+    def _located(self) -> Form:
+        origins = None if self.input is None else self.input.origins()
+        return self.form if origins is None else replace(self.form, locate=origins.finder())
 
 
-def _rendered(root: Node) -> str:
+def _shown(root: Node, form: Form) -> str:
     try:
-        return dialect_of(root).render(root)
-    except Exception as failure:  # a printer may rely on what the verifier would have checked
-        return f"// this cannot be printed: {type(failure).__name__}: {' '.join(str(failure).split())}\n"
+        return render_as(root, form)
+    except Exception:  # a printer may rely on what the verifier would have checked
+        return generic_text(root, form)
+
+
+def generic_text(root: Node, form: Form = CANONICAL) -> str:
+    """Return the generic form of a root that need not be valid."""
+    try:
+        return render_as(root, replace(form, generic=True))
+    except Exception as failure:
+        return f"// this cannot be printed: {described(failure)}\n"

@@ -62,14 +62,22 @@ class Looking:
             self._given.setdefault(option.name, []).append(option)
         return known
 
-    def watchers(self, passes: Sequence[Pass], files: int, reporter: Reporter) -> list[Watcher]:
-        """Return what looks on; `UsageError` for options that do not fit the passes or the number of files."""
+    def watchers(self, passes: Sequence[Pass], files: int, reporter: Reporter, text: IrText) -> list[Watcher]:
+        """Return what looks on; `UsageError` for options that do not fit the passes or the number of files.
+
+        `text` prints the IR that is shown.
+        """
         if not self._given:
             return []
-        return list(self._watchers(passes, files, reporter))
+        return list(self._watchers(passes, files, reporter, text))
 
-    def reproducer(self, passes: Sequence[Pass], options: Sequence[str], reporter: Reporter) -> list[Watcher]:
-        """Return what writes a reproducer when a pass fails, if one is wanted; `options` are to be in it."""
+    def reproducer(
+        self, passes: Sequence[Pass], options: Sequence[str], reporter: Reporter, text: IrText
+    ) -> list[Watcher]:
+        """Return what writes a reproducer when a pass fails, if one is wanted; `options` are to be in it.
+
+        `text` prints the IR in it.
+        """
         given = self._given.get("reproducer", ())
         path = given[-1].text if given else os.environ.get("SCALY_IR_REPRODUCER_DIR", "")
         if not path:
@@ -78,14 +86,12 @@ class Looking:
             return []
         from scaly_ir.tools.opt.reproducer import Reproducer
 
-        return [Reproducer(path, passes, options, reporter, whole="reproducer-full" in self._given)]
+        return [Reproducer(path, passes, options, reporter, text, whole="reproducer-full" in self._given)]
 
-    def _watchers(self, passes: Sequence[Pass], files: int, reporter: Reporter) -> Iterator[Watcher]:
-        from scaly_ir.tools.opt.ir_text import IrText
-
-        text = IrText(frozenset([name.lstrip("@").strip('"') for name in self._names("print-ir-func")]))
+    def _watchers(self, passes: Sequence[Pass], files: int, reporter: Reporter, every: IrText) -> Iterator[Watcher]:
+        text = every.only([name.lstrip("@").strip('"') for name in self._names("print-ir-func")])
         if "print-ir-tree-dir" in self._given:
-            yield self._tree(files, reporter)
+            yield self._tree(files, reporter, every.whole())
         dumps = [name for name in self._given if name.startswith(("print-ir-before", "print-ir-after"))]
         if dumps:
             yield self._dumps(passes, text, reporter)
@@ -96,7 +102,7 @@ class Looking:
         if "verify-roundtrip" in self._given:
             from scaly_ir.tools.opt.roundtrip import RoundTrip
 
-            yield RoundTrip(reporter)
+            yield RoundTrip(reporter, every.whole())
         if "statistics" in self._given:
             from scaly_ir.tools.opt.statistics import Statistics
 
@@ -138,8 +144,7 @@ class Looking:
                 start += len(part) + 1
         return frozenset(wanted)
 
-    def _tree(self, files: int, reporter: Reporter) -> Watcher:
-        from scaly_ir.tools.opt.ir_text import IrText
+    def _tree(self, files: int, reporter: Reporter, text: IrText) -> Watcher:
         from scaly_ir.tools.opt.tree import Tree, prepare
 
         if files > 1:
@@ -148,7 +153,7 @@ class Looking:
         failure = prepare(directory)
         if failure is not None:
             raise UsageError(failure.message)
-        return Tree(directory, IrText(), reporter)
+        return Tree(directory, text, reporter)
 
 
 def those_run(name: str, passes: Sequence[Pass]) -> str:

@@ -9,10 +9,10 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from scaly_ir.dialect import dialect_of
 from scaly_ir.graph import Node
 from scaly_ir.text.diagnostics import Diagnostic, note
 from scaly_ir.tools.files import write_atomically
+from scaly_ir.tools.opt.ir_text import IrText
 from scaly_ir.tools.opt.watcher import Watcher
 from scaly_ir.tools.reporting import Reporter
 from scaly_ir.tools.reproducers import VERSION, Head
@@ -25,12 +25,20 @@ class Reproducer(Watcher):
     """Writes a reproducer for the first pass that fails; `whole` keeps the input and all passes."""
 
     def __init__(
-        self, path: str, passes: Sequence[Pass], options: Sequence[str], reporter: Reporter, *, whole: bool
+        self,
+        path: str,
+        passes: Sequence[Pass],
+        options: Sequence[str],
+        reporter: Reporter,
+        text: IrText,
+        *,
+        whole: bool,
     ) -> None:
         self._path = path
         self._passes = passes
         self._options = options
         self._reporter = reporter
+        self._text = text
         self._whole = whole
         self._input: Node | None = None
         self._name = ""
@@ -57,7 +65,7 @@ class Reproducer(Watcher):
         number, step, before = self._failed
         root = self._input if self._whole and self._input is not None else before
         path = self._target(step.name)
-        failure = write_atomically(path, self._header(number, step, diagnostic, path) + dialect_of(root).render(root))
+        failure = write_atomically(path, self._header(number, step, diagnostic, path) + self._text(root))
         if failure is not None:
             self._reporter.refuse([failure])
             return

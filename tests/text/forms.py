@@ -1,0 +1,38 @@
+"""What the tests of the forms of text share."""
+
+from __future__ import annotations
+
+from random import Random
+
+from scaly_ir.dialect import dialect_of, parse_source, render_as
+from scaly_ir.graph import Node
+from scaly_ir.text.form import Form
+from scaly_ir.text.origins import Origins
+from scaly_ir.text.source import Source
+
+
+def origins_of(text: str, name: str = "f.sir") -> Origins:
+    """Return where the operations of a text stand."""
+    parsed = parse_source(Source.from_text(text, name))
+    assert parsed.root is not None
+    return Origins(parsed.locations, dialect_of(parsed.root).operations(parsed.root))
+
+
+def located(root: Node, text: str) -> str:
+    """Return the text of a root with the places that its operations have in another text."""
+    return render_as(root, Form(locate=origins_of(text).finder()))
+
+
+def generic_in_place(root: Node, random: Random) -> str:
+    """Return text in which some nodes are in the generic form, and others not."""
+    dialect = dialect_of(root)
+    generic = dialect.generic
+    assert generic is not None
+    lines = dialect.render(root).splitlines(keepends=True)
+    operations = list(dialect.operations(root))
+    numbers = [number for number, line in enumerate(lines) if line.strip() not in ("", "}")]
+    assert len(numbers) == len(operations)
+    for number, node in zip(numbers, operations, strict=True):
+        if not lines[number].endswith("{\n") and random.random() < 0.5:
+            lines[number] = generic(node, Form(generic=True))
+    return "".join(lines)
