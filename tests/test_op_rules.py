@@ -200,9 +200,9 @@ def test_an_operator_may_be_for_other_dialects(square: Op) -> None:
     assert _messages(_value(f"my_ext.square({LOAD})")) == []
 
 
-@pytest.mark.parametrize("name", ["prim.const", "prim.call"])
-def test_structural_operators_are_no_applications(name: str) -> None:
-    assert _messages(_value(f"{name}({LOAD})")) == [f"2:24: operation '{name}' is not allowed in dialect 'prog'"]
+@pytest.mark.parametrize(("name", "hint"), [("prim.const", "; did you mean 'prog.const'?"), ("prim.call", "")])
+def test_structural_operators_are_no_applications(name: str, hint: str) -> None:
+    assert _messages(_value(f"{name}({LOAD})")) == [f"2:24: operation '{name}' is not allowed in dialect 'prog'{hint}"]
 
 
 def test_a_region_operator_is_no_scalar() -> None:

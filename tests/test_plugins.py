@@ -390,7 +390,7 @@ def test_what_is_installed_is_remembered_on_request_for_the_same_paths(
     assert names() == before
     with registry_scope():
         assert load_plugins() == [*before, "z"]
-    monkeypatch.syspath_prepend(site / "other")
+    monkeypatch.setattr("sys.path", [str(site / "other"), *sys.path])
     assert names() == [*before, "z"]
     monkeypatch.setattr("sys.path", ["", *sys.path])
     other = site / "elsewhere"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 import scaly_ir as sc
@@ -26,6 +28,10 @@ def test_every_name_has_a_description(number: int) -> None:
         assert "object at" not in text
 
 
+OURS = ("expr", "prim", "prog")
+"""The dialects with operations; tests of other things register some of their own."""
+
+
 @pytest.mark.parametrize(
     ("option", "first", "last"),
     [
@@ -40,7 +46,8 @@ def test_a_list_has_a_line_for_each_name_which_comes_first(option: str, first: s
     done = scaly_opt(option, "no-such-file.sir")
     assert (done.code, done.err) == (0, "")
     names = [line.split(" ")[0] for line in done.out.splitlines()]
-    assert (names[0], names[-1]) == (first, last)
+    ours = [name for name in names if "." not in name or name.split(".")[0] in OURS]
+    assert (ours[0], ours[-1]) == (first, last)
     assert all(names)
     assert len(set(names)) == len(names)
 
@@ -74,7 +81,7 @@ def test_unknown_dialects_and_targets() -> None:
         "scaly-opt: error: no operations are of dialect 'exrp'; did you mean 'expr'?",
     )
     done = scaly_opt("--list-ops=qqq")
-    assert "; expected 'expr', 'prim' or 'prog'\n" in done.err
+    assert re.search("; expected .*'expr', .*'prim'.*'prog'", done.err)
     assert scaly_translate("--describe=jsn").code == 2
 
 
