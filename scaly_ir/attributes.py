@@ -17,15 +17,12 @@ from typing import Any, Final, NoReturn
 
 from scaly_ir.tables import Table
 from scaly_ir.text.spelling import spell_float, spell_string, surrogate_pair
-from scaly_ir.types import DTYPES, DType
+from scaly_ir.types import DType, is_word
 
 _is_dotted = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*").fullmatch
 
 AttrValue = Any
 """One frozen attribute value, of a kind listed above."""
-
-
-_OTHER_WORDS: Final = frozenset({"True", "False", "None", "inf", "nan", "slice", *map(str, DTYPES)})
 
 
 class Referable:
@@ -49,7 +46,7 @@ class Word(str):
 
     def __new__(cls, text: str) -> Word:
         """Return the word `text`."""
-        if not (text.isascii() and text.isidentifier()) or text in _OTHER_WORDS:
+        if not is_word(text):
             raise ValueError(f"'{text}' is no word; an enumerated value is an identifier")
         return super().__new__(cls, text)
 

@@ -127,6 +127,14 @@ def int_range(dtype: DType) -> range:
     raise ValueError(f"{dtype} has no integer range")
 
 
+_OTHER_WORDS: Final = frozenset({"True", "False", "None", "inf", "nan", "slice", *map(str, DTYPES)})
+
+
+def is_word(text: str) -> bool:
+    """Tell whether a text is an identifier that means nothing else where the values of attributes stand."""
+    return text.isascii() and text.isidentifier() and text not in _OTHER_WORDS
+
+
 class MemRefError(ValueError):
     """A text is no memref type; `text[start:end]` is the part to blame."""
 
@@ -213,7 +221,12 @@ def _read_memref(text: str) -> MemRefType:
         shape.append(int(extent))
     if element not in _BY_NAME:
         raise MemRefError(unknown_dtype(element), *parts.span(2))
-    return MemRefType(tuple(shape), _BY_NAME[element], (space or "").strip() or "global")
+    word = (space or "").strip() or "global"
+    if not is_word(word):
+        start = text.rindex(word)
+        message = f"'{word}' is no address space; write a word as in 'memref<4xfloat64, private>'"
+        raise MemRefError(message, start, start + len(word))
+    return MemRefType(tuple(shape), _BY_NAME[element], word)
 
 
 class _Singleton:
