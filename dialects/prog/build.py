@@ -220,6 +220,12 @@ def is_operation(root: Node) -> bool:
     return root.op is not ops.BLOCK and not (root.op is ops.PROGRAM and bool(root.attrs.get("bare")))
 
 
+def buffer_of(place: Node) -> str:
+    """Return the name of the buffer that a view, or an argument of a call, is about."""
+    name: str = place.attrs["buffer" if place.op is ops.VIEW else "name"]
+    return name
+
+
 def statements_in(node: Node) -> Iterator[Node]:
     """Yield every statement in a procedure, loop or block, or in a module, in the order of the text."""
     pending = [iter(body_of(node))]

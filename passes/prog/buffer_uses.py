@@ -6,9 +6,8 @@ Source: lowering specification 2.2.
 from __future__ import annotations
 
 from scaly_ir.dialects.prog import ops
-from scaly_ir.dialects.prog.build import body_of, with_body
+from scaly_ir.dialects.prog.build import body_of, statements_in, with_body
 from scaly_ir.graph import Node, postorder
-from scaly_ir.passes.prog.references import statements
 
 
 def referenced(*roots: Node) -> set[str]:
@@ -20,12 +19,11 @@ def referenced(*roots: Node) -> set[str]:
 def escaping(procedure: Node) -> set[str]:
     """Return the buffers that have aliases or are arguments of calls: not all that reads or writes them names them."""
     found = set()
-    for statement in body_of(procedure):
-        for node, _ in statements(statement):
-            if node.op is ops.BUFFER and "alias_of" in node.attrs:
-                found.add(node.attrs["alias_of"])
-            elif node.op is ops.CALL:
-                found |= {argument.attrs["buffer" if argument.op is ops.VIEW else "name"] for argument in node.args}
+    for node in statements_in(procedure):
+        if node.op is ops.BUFFER and "alias_of" in node.attrs:
+            found.add(node.attrs["alias_of"])
+        elif node.op is ops.CALL:
+            found |= {argument.attrs["buffer" if argument.op is ops.VIEW else "name"] for argument in node.args}
     return found
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from scaly_ir.counters import count
 from scaly_ir.dialects.prog import build, ops
 from scaly_ir.dialects.prog.affine import trip_count
-from scaly_ir.dialects.prog.build import with_body
+from scaly_ir.dialects.prog.build import body_of, with_body
 from scaly_ir.dialects.prog.context import buffer_size
 from scaly_ir.graph import Node
 from scaly_ir.numeric.table import scalar_name
@@ -36,6 +36,8 @@ class CombineScatterSums(Pass):
 
     def run(self, root: Node) -> Node:
         """Combine the sums of each procedure."""
+        if not any([_sets_zeros(statement) for procedure in root.args for statement in body_of(procedure)]):
+            return root
         return root.replace(args=[_Combination(dependences).run() for dependences in dependences_of(root)])
 
 
@@ -257,7 +259,11 @@ class _Combination:
 
 def _is_zero_fill(statement: Node, target: Node) -> bool:
     """Tell whether a statement sets all elements of a buffer to zero, which has no sign."""
-    if not is_inline_shaped(statement) or not covers(statement.args[0], target):
+    return _sets_zeros(statement) and covers(statement.args[0], target)
+
+
+def _sets_zeros(statement: Node) -> bool:
+    if not is_inline_shaped(statement):
         return False
     value = statement.args[1].args[1]
     return value is build.const(0, value.type)

@@ -9,10 +9,9 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
 
-from scaly_ir.dialects.prog.build import body_of
+from scaly_ir.dialects.prog.build import statements_in
 from scaly_ir.dialects.prog.spec import SPEC
 from scaly_ir.graph import Node
-from scaly_ir.passes.prog.references import statements
 
 
 def _itself(procedure: Node) -> Node:
@@ -42,5 +41,5 @@ def faulty_procedures(module: Node) -> set[int]:
     heads = []
     for procedure in module.args:
         heads.append(first)
-        first += 1 + sum([1 for statement in body_of(procedure) for _ in statements(statement)])
+        first += 1 + sum([1 for _ in statements_in(procedure)])
     return {bisect_right(heads, number) - 1 for number in numbers} - {-1}

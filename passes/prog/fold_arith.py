@@ -14,7 +14,7 @@ from typing import ClassVar, Final, NamedTuple
 
 from scaly_ir.dialects.prog import ops
 from scaly_ir.dialects.prog.affine import loop_values
-from scaly_ir.dialects.prog.build import body_of, with_body
+from scaly_ir.dialects.prog.build import body_of, statements_in, with_body
 from scaly_ir.dialects.prog.context import buffer_size
 from scaly_ir.folding import FOLD, Folder
 from scaly_ir.graph import Node, postorder
@@ -26,7 +26,6 @@ from scaly_ir.passes.prog.buffer_uses import escaping, without_dead_buffers
 from scaly_ir.passes.prog.canonicalization import KEEP_PLACES, scalar_folder
 from scaly_ir.passes.prog.faults import with_sound_procedures
 from scaly_ir.passes.prog.names import fresh_names, taken_names
-from scaly_ir.passes.prog.references import statements
 from scaly_ir.passes.prog.shapes import is_inline_shaped, is_temporary
 from scaly_ir.passes.prog.tables import Tables
 
@@ -136,11 +135,10 @@ def _fresh_tables(procedure: Node) -> Iterator[str]:
 def _sole_stores(procedure: Node) -> dict[str, Node]:
     """Return the temporaries, by name, that nothing but one statement, a store, writes."""
     stores: dict[str, int] = {}
-    for statement in body_of(procedure):
-        for node, _ in statements(statement):
-            if node.op in (ops.STORE, ops.STORE_PAIR):
-                name = node.args[0].attrs["buffer"]
-                stores[name] = stores.get(name, 0) + 1
+    for node in statements_in(procedure):
+        if node.op in (ops.STORE, ops.STORE_PAIR):
+            name = node.args[0].attrs["buffer"]
+            stores[name] = stores.get(name, 0) + 1
     kept = escaping(procedure)
     declared = {node.attrs["name"]: node for node in _declarations(procedure) if is_temporary(node)}
     return {name: node for name, node in declared.items() if stores.get(name) == 1 and name not in kept}

@@ -22,6 +22,7 @@ from scaly_ir.passes.prog.invariant_split import Split, is_pure, split
 from scaly_ir.passes.prog.names import UniqueNames, taken_names
 from scaly_ir.passes.prog.procedures import callees_of, with_procedures
 from scaly_ir.passes.prog.references import Dependences, Effects, effect
+from scaly_ir.passes.prog.shapes import is_mapped_call
 
 _PACKED: Final = frozenset({"sz_w", "w_self", "callee_needs_w"})
 """Attributes of procedures and calls that speak of workspaces."""
@@ -43,6 +44,8 @@ class HoistInvariant(Pass):
 
     def run(self, root: Node) -> Node:
         """Split the callees of loops, each pair of procedures before its first caller."""
+        if not any([is_mapped_call(statement) for procedure in root.args for statement in body_of(procedure)]):
+            return root
         return _Module(root).hoisted()
 
 
@@ -133,7 +136,7 @@ class _Caller:
 
     def _hoisted(self, statement: Node) -> list[Node]:
         """Return the statements that take the place of one."""
-        if statement.op is not ops.FOR or len(statement.args) != 2 or statement.args[1].op is not ops.CALL:
+        if not is_mapped_call(statement):
             return [statement]
         domain, call = statement.args
         invariant = self._invariant(call) if trip_count(domain) else ()

@@ -19,7 +19,7 @@ from scaly_ir.graph import Node, intern_node, postorder, toposort
 from scaly_ir.numeric.table import scalar_name
 from scaly_ir.op import CallEffectKind
 from scaly_ir.pass_manager import Pass
-from scaly_ir.passes.prog.names import fresh_names, taken_names
+from scaly_ir.passes.prog.names import UniqueNames, taken_names
 from scaly_ir.passes.prog.references import MANY, effect, roots
 
 SIZE_LIMIT: Final = 1024
@@ -123,7 +123,7 @@ class _Hoisting:
     def __init__(self, procedure: Node) -> None:
         self._procedure = procedure
         self._changes: _Changes
-        self._names: Iterator[str] | None = None
+        self._names: UniqueNames | None = None
         self._loops: list[_Loop] = []
         self._position = 0
 
@@ -204,10 +204,8 @@ class _Hoisting:
 
     def _fresh_name(self) -> str:
         if self._names is None:
-            taken = taken_names(self._procedure)
-            first = iter(() if "inv" in taken else ("inv",))
-            self._names = (name for names in (first, fresh_names(taken, "inv_", 2)) for name in names)
-        return next(self._names)
+            self._names = UniqueNames(taken_names(self._procedure))
+        return self._names("inv")
 
     # --- what a loop leaves as it is ----------------------------------------------------------------------------------
 

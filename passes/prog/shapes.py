@@ -22,6 +22,11 @@ def is_inline_shaped(statement: Node) -> bool:
     return is_use(store.args[0].args[0], domain.attrs["name"])
 
 
+def is_mapped_call(statement: Node) -> bool:
+    """Tell whether a statement is a loop around one call."""
+    return statement.op is ops.FOR and len(statement.args) == 2 and statement.args[1].op is ops.CALL
+
+
 def covers(domain: Node, declaration: Node) -> bool:
     """Tell whether a loop variable takes each index of a buffer, in order."""
     elements = buffer_size(declaration)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from scaly_ir.dialects.prog.affine import affine, loop_values
+from scaly_ir.dialects.prog.affine import affine, count_of, loop_values
 from scaly_ir.passes.prog.fuse_ranges.places import Unfusible
 from scaly_ir.passes.prog.fuse_ranges.stages import Stage
 
@@ -29,7 +29,7 @@ class Alignment:
         assert values
         start, step = (values.start, values.step) if values.step != 1 else (0, 1)
         first = (values.start - start) // step + self._shift(stage, start, step)
-        count = (values[-1] - values.start) // values.step + 1
+        count = count_of(values)
         if not -_MOST < first < first + count < _MOST:
             raise Unfusible("trips have too large numbers")
         return range(first, first + count)

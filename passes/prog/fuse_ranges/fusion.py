@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from scaly_ir.dialects.prog import build
-from scaly_ir.dialects.prog.build import with_body
+from scaly_ir.dialects.prog.build import body_of, with_body
 from scaly_ir.graph import Node
 from scaly_ir.pass_manager import Pass
 from scaly_ir.passes.prog.buffer_uses import without_dead_buffers
@@ -24,7 +24,8 @@ from scaly_ir.passes.prog.fuse_ranges.region import Fill, Region
 from scaly_ir.passes.prog.fuse_ranges.stages import Callee, callee, stages
 from scaly_ir.passes.prog.index_values import tables_of
 from scaly_ir.passes.prog.names import fresh_names, taken_names
-from scaly_ir.passes.prog.references import Dependences, Effects
+from scaly_ir.passes.prog.references import Dependences, dependences_of
+from scaly_ir.passes.prog.shapes import is_mapped_call
 
 
 @dataclass(frozen=True)
@@ -38,13 +39,12 @@ class FuseRanges(Pass):
     def run(self, root: Node) -> Node:
         """Merge within each procedure."""
         callees: dict[str, Callee | None] = {}
-        effects: dict[str, Effects] = {}
+        if not any([is_mapped_call(statement) for procedure in root.args for statement in body_of(procedure)]):
+            return root
         procedures = []
-        for procedure in root.args:
-            dependences = Dependences(procedure, effects)
-            name = procedure.attrs["name"]
+        for dependences in dependences_of(root):
             procedures.append(_fused(dependences, callees))
-            effects[name], callees[name] = dependences.effects(), callee(procedure)
+            callees[dependences.procedure.attrs["name"]] = callee(dependences.procedure)
         return with_sound_procedures(root, procedures)
 
 

@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from scaly_ir.dialects.prog import build, ops
-from scaly_ir.folding import Folder
 from scaly_ir.graph import Node, intern_node
 from scaly_ir.graph.walk import topovisit
-from scaly_ir.identities import IDENTITIES
+from scaly_ir.passes.prog.canonicalization import scalar_folder
 
 
 class Unfusible(Exception):  # noqa: N818 - no error: the procedure stays as it is
@@ -39,7 +38,7 @@ class Places:
         """The declarations of what owns storage, by name."""
         self._windows: dict[str, tuple[str, int]] = {}
         self._resolved: dict[Node, Node] = {}
-        self._folder: Final = Folder(IDENTITIES, trees=True, constants_first=True)
+        self._folder: Final = scalar_folder()
         for declaration in procedure.args:
             if declaration.op is not ops.BUFFER:
                 continue

@@ -18,6 +18,7 @@ from scaly_ir.graph.walk import topovisit
 from scaly_ir.op import CallEffectKind
 from scaly_ir.passes.prog.fuse_ranges.places import Places, Store, reinterned
 from scaly_ir.passes.prog.references import effect
+from scaly_ir.passes.prog.shapes import is_mapped_call
 
 
 class Callee(NamedTuple):
@@ -97,7 +98,7 @@ def _is_refused(node: Node) -> bool:
 def stages(procedure: Node, places: Places, callees: Mapping[str, Callee | None]) -> Iterator[Stage]:
     """Yield the stages of a procedure in order."""
     for position, statement in enumerate(body_of(procedure)):
-        if statement.op is not ops.FOR or len(statement.args) != 2 or statement.args[1].op is not ops.CALL:
+        if not is_mapped_call(statement):
             continue
         domain, call = statement.args
         called = callees.get(call.attrs["callee"])
