@@ -169,7 +169,7 @@ STANDARD: Final[dict[str, OpAttribute]] = {
     "TCVectorSpelling": OpAttribute(
         "C text",
         lambda value: isinstance(value, str),
-        "C text on vectors of doubles, where it differs from lane by lane: a template, or a function of `vectors.py`",
+        "C text on vectors of doubles, if not lane by lane: a template, or a function of `tools/c/vector_types.py`",
         stored=_spelling,
     ),
     "TCVectorMath": _text(

@@ -70,13 +70,8 @@ class _LaneFunction:
 
     def text(self) -> str:
         """Return the function."""
-        group, unit, number = self._group, self._unit, self._unit.number
-        lines = None
-        if unit.options.dialect == "gnu":
-            try:
-                lines = self._vectors()
-            except CTranslateError:
-                unit.number = number  # said again, of the program as it is
+        group = self._group
+        lines = self._vectors() if self._unit.options.dialect == "gnu" else None
         attributes = "" if lines is None else " __attribute__((always_inline))"
         lines = self._loop() if lines is None else lines
         params = {self._names.of[group.start]: "long long", self._valid: "long long"}
@@ -108,7 +103,10 @@ class _LaneFunction:
             return None
         self._ranges.enter_lanes(self._group.start, self._group.lane, self._group.trips)
         self._unit.number += 1
-        return VectorBody(self._unit, self._proc, self._usage, self._names, self._ranges, plan, self._valid).lines()
+        try:
+            return VectorBody(self._unit, self._proc, self._usage, self._names, self._ranges, plan, self._valid).lines()
+        except CTranslateError as failure:
+            raise plan.of_program(failure) from failure
 
 
 def _declared(statement: Node) -> list[str]:

@@ -17,14 +17,15 @@ from scaly_ir.graph import Node, postorder
 from scaly_ir.graph.rewrite import Mode, substitute
 from scaly_ir.passes.prog.lane_loops import Kind, index_form, lane_kind, sum_operand
 from scaly_ir.tools.c.body import INDENT, Unit, address, loop_head
+from scaly_ir.tools.c.errors import CTranslateError
 from scaly_ir.tools.c.lane_groups import LaneGroup
 from scaly_ir.tools.c.literals import int_text
 from scaly_ir.tools.c.names import Names
 from scaly_ir.tools.c.ranges import Ranges
 from scaly_ir.tools.c.scalars import Scalars
-from scaly_ir.tools.c.spelling import Template, call_of, template_of
+from scaly_ir.tools.c.spelling import SpellingError, Template, call_of, is_identifier, template_of
 from scaly_ir.tools.c.usage import Usage
-from scaly_ir.tools.c.vector_types import MOST_LANES, has_function
+from scaly_ir.tools.c.vector_types import MOST_LANES, function_for
 from scaly_ir.types import BOOL
 
 
@@ -35,6 +36,14 @@ class VectorPlan(NamedTuple):
     kind: Kind
     element: str
     body: Sequence[Node]
+
+    def of_program(self, failure: CTranslateError) -> CTranslateError:
+        """Return an error in the body as one in the program, where lanes have not been given an element yet."""
+        place, back = failure.place, {build.var(self.element): self.group.element}
+        if place is not None:
+            statement, node = [substitute(found, back, mode=Mode.ONCE) for found in (place.statement, place.node)]
+            place = place._replace(statement=statement, node=node)
+        return CTranslateError(str(failure), place, failure.hint)
 
 
 def vector_plan(group: LaneGroup, roots: Mapping[str, str]) -> VectorPlan | None:
@@ -262,11 +271,12 @@ class VectorBody:
         if text is None:
             found = self._each.spelling(node)
             return call_of(self._unit.vectors.lane_by_lane(self._kind, node, found), len(node.args))
-        if has_function(text):
-            masked = f"{text}_mask"
-            name = masked if node.type is BOOL and has_function(masked) else text
-            return call_of(self._call(name), len(node.args))
-        plain = template_of(node.op, text, len(node.args))
+        try:
+            if is_identifier(text):
+                return call_of(self._call(function_for(text, node)), len(node.args))
+            plain = template_of(node.op, text, len(node.args))
+        except SpellingError as problem:
+            raise self._each.refused(str(problem), node) from problem
         return (f"(({self._kind.mask})", *plain, ")") if node.type is BOOL else plain
 
     def _call(self, what: str) -> str:

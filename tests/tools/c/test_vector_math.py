@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import platform
+import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +16,7 @@ import pytest
 import scaly_ir as sc
 from scaly_ir.attributes import NO_ATTRS
 from scaly_ir.dialects.prog import build
-from scaly_ir.graph import Node, intern_node
+from scaly_ir.graph import Node, intern_node, preorder
 from scaly_ir.op import Op, registry_scope
 from scaly_ir.tools.c import COptions, CTranslateError, render_header, render_source
 from scaly_ir.tools.c.vector_math import FUNCTIONS
@@ -37,6 +38,8 @@ OPERATORS: Final = sorted(
     op.mnemonic for op in map(Op.get, Op.list_op_names()) if op.name.startswith("prim.") and op.has_attr("TCVectorMath")
 )
 TRIPS: Final = 41
+UNFIT: Final = ("twice_v", "select", "isfinite", "splat", "load")
+"""No names of functions on vectors for an operator with one operand."""
 
 _MODULE: Final = """
 prog.proc @f(%x: memref<{n}xfloat64>, %u: memref<{n}xfloat64>, %y: memref<{n}xfloat64>) {{input_count=2}} {{
@@ -178,14 +181,52 @@ def cbrt() -> Iterator[None]:
         yield
 
 
+def _applied(name: str) -> Node:
+    """Return a program that applies an operator of a plug-in to each element, in lanes."""
+    load = build.load(build.view("x", build.var("i"), FLOAT64))
+    value = intern_node(Op.get(f"test.{name}"), (load,), NO_ATTRS, FLOAT64)
+    x, y = build.param("x", 8), build.param("y", 8)
+    loop = build.for_(build.range_("i", 0, 8), [build.store(build.view(y, build.var("i")), value)])
+    return widened(build.program([build.proc("f", [x, y], [loop], {"input_count": 1})]), "auto", "f")
+
+
 @pytest.mark.usefixtures("cbrt")
 def test_operators_of_plug_ins() -> None:
     for name, expected in {"cbrt": True, "tgamma": False}.items():
-        load = build.load(build.view("x", build.var("i"), FLOAT64))
-        value = intern_node(Op.get(f"test.{name}"), (load,), NO_ATTRS, FLOAT64)
-        x, y = build.param("x", 8), build.param("y", 8)
-        loop = build.for_(build.range_("i", 0, 8), [build.store(build.view(y, build.var("i")), value)])
-        root = widened(build.program([build.proc("f", [x, y], [loop], {"input_count": 1})]), "auto", "f")
-        source = render_source(root, FAST)
+        source = render_source(_applied(name), FAST)
         assert (f"v_{name})" in source) == expected
         assert f"{name}(x0[lane])" in source
+
+
+@pytest.mark.usefixtures("cbrt")
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("({0} + {1})", "the C text of operator 'test.cbrt' names an operand that there is not: ({0} + {1})"),
+        # No function, one of two operands, one that gives truth values, and one that is no operator's.
+        *[(name, f"the C text of operator 'test.cbrt' on vectors is '{name}'") for name in UNFIT],
+    ],
+)
+def test_c_text_that_does_not_fit_an_operator_of_a_plug_in(text: str, said: str) -> None:
+    Op.get("test.cbrt").set_attr("TCVectorSpelling", text)
+    root = _applied("cbrt")
+    with pytest.raises(CTranslateError, match=re.escape(said)) as caught:
+        render_source(root)
+    assert caught.value.place is not None
+    statement, node = caught.value.place.statement, caught.value.place.node
+    assert node.op.name == "test.cbrt"
+    assert node in statement.args
+    assert statement in set(preorder(root))
+    assert "cbrt(" in render_source(root, COptions(dialect="c"))  # which has no vectors
+
+
+@pytest.mark.usefixtures("cbrt")
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("abs", r"scaly_lanes_\w+_abs\(scaly_lanes_\w+_load\("), ("(-{0})", r"\(-scaly_lanes_\w+_load\(")],
+)
+def test_c_text_of_an_operator_of_a_plug_in(text: str, expected: str) -> None:
+    Op.get("test.cbrt").set_attr("TCVectorSpelling", text)
+    source = render_source(_applied("cbrt"), FAST)
+    assert re.search(expected, source)
+    assert "cbrt" not in source
