@@ -63,9 +63,7 @@ def vector_plan(group: LaneGroup, roots: Mapping[str, str]) -> VectorPlan | None
 class VectorBody:
     """Writes the statements of a plan; `valid` is the variable that holds how many lanes are valid."""
 
-    def __init__(
-        self, unit: Unit, proc: Node, usage: Usage, names: Names, ranges: Ranges, plan: VectorPlan, valid: str
-    ) -> None:
+    def __init__(self, unit: Unit, usage: Usage, names: Names, ranges: Ranges, plan: VectorPlan, valid: str) -> None:
         self._unit = unit
         self._usage = usage
         self._names = names
