@@ -172,9 +172,6 @@ STANDARD: Final[dict[str, OpAttribute]] = {
         "C text on vectors of doubles, if not lane by lane: a template, or a function of `tools/c/vector_types.py`",
         stored=_spelling,
     ),
-    "TCVectorMath": _text(
-        "the function of a vector math library for doubles that computes it (`tools/c/vector_math.py`)"
-    ),
     "TCWraps": _flag("integer results wrap: C text goes through the unsigned type unless bounds exclude overflow"),
 }
 """By key, without a target."""

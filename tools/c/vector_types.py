@@ -175,7 +175,7 @@ class Vectors:
         lanes = [f"(x{at}[lane] != 0)" if dtype is BOOL else f"x{at}[lane]" for at, dtype in enumerate(operands)]
         value = "".join([part if isinstance(part, str) else lanes[part] for part in found.plain])
         body = kind.fill(_lane_loop(value, is_mask=call.type is BOOL))
-        function = call.op.get_attr("TCVectorMath") if self.math else None
+        function = found.function if self.math else ""
         if function in FUNCTIONS and FUNCTIONS[function].arity == len(operands) and BOOL not in [call.type, *operands]:
             self.math_functions.add(function)
             body = vector_math.body(function, kind.width, body)
