@@ -79,14 +79,11 @@ class VectorBody:
         same = {**names.of, **unit.widths}
         last = int_text(group.trips - 1)
         clamped = {plan.element: f"scaly_min_i64(({start} + {self._lane}), {last})"}
-        dialect, helpers = unit.options.dialect, unit.helpers
         self._first_names = {**same, plan.element: start}
         """The text of variables in the first lane."""
         self._each_names = {**same, **clamped}
         """The text of variables in the lane at hand."""
-        self._same = Scalars(dialect, self._places, same, ranges, helpers)
-        self._first = Scalars(dialect, self._places, self._first_names, ranges, helpers)
-        self._each = Scalars(dialect, self._places, self._each_names, ranges, helpers)
+        self._scalars = Scalars(unit.options.dialect, self._places, same, ranges, unit.helpers)
         self._varying_names = {plan.element}
         self._varying: dict[Node, bool] = {}
         self._forms: dict[str, Affine | None] = {}
@@ -119,8 +116,7 @@ class VectorBody:
             self._lines.append(directive)
         self._varying = {}
         self._gathered = {}
-        for scalars in (self._same, self._first, self._each):
-            scalars.begin(self._unit.number, node)
+        self._scalars.begin(self._unit.number, node)
 
     def _add(self, text: str) -> None:
         self._lines.append(f"{self._indent}{text}{self._mark}\n")
@@ -139,8 +135,8 @@ class VectorBody:
         self._ranges.enter_loop(domain)
         name = domain.attrs["name"]
         self._is_same(name)
-        start, stop = [self._same.text(bound) for bound in domain.args[:2]]
-        return loop_head(self._names.of[name], start, stop, self._same.advance(self._names.of[name], domain))
+        start, stop = [self._scalars.text(bound) for bound in domain.args[:2]]
+        return loop_head(self._names.of[name], start, stop, self._scalars.advance(self._names.of[name], domain))
 
     def _is_same(self, name: str) -> None:
         """Take note of an integer that all lanes share."""
@@ -184,11 +180,11 @@ class VectorBody:
         target, (value,) = node.attrs["target"], node.args
         self._forms[target] = index_form(value, self._forms)
         if not self._varies(value):
-            self._add(f"{node.type.c_type} {name} = {self._same.text(value)};")
+            self._add(f"{node.type.c_type} {name} = {self._scalars.text(value)};")
             self._is_same(target)
             return
         self._add(f"{node.type.c_type} {name}[{MOST_LANES}];")
-        self._each_lane(self._kind.width, f"{name}[{self._lane}] = {self._each.text(value)};")
+        self._each_lane(self._kind.width, f"{name}[{self._lane}] = {self._scalars.text(value, self._each_names)};")
         self._varying_names.add(target)
         self._first_names[target] = f"{name}[0]"
         self._each_names[target] = f"{name}[{self._lane}]"
@@ -208,7 +204,7 @@ class VectorBody:
         added = sum_operand(node)
         assert added is not None
         terms, total = [self._names.fresh(name) for name in ("terms", "sum")]
-        place = self._same.text(view)
+        place = self._scalars.text(view)
         self._add(f"{self._kind.vec} {terms} = {self._text(added)};")
         self._add(f"double {total} = {place};")
         operands = {added: f"{terms}[{self._lane}]"}
@@ -228,7 +224,7 @@ class VectorBody:
         index = view.args[0]
         if offset:
             index = build.apply("add", index, build.index(offset))
-        return address(self._places[view.attrs["buffer"]], self._first.text(index))
+        return address(self._places[view.attrs["buffer"]], self._scalars.text(index, self._first_names))
 
     def _load(self, view: Node) -> str:
         stride = self._stride(view)
@@ -239,7 +235,7 @@ class VectorBody:
         if view not in self._gathered:
             name = self._gathered[view] = self._names.fresh("gathered")
             self._add(f"double {name}[{MOST_LANES}];")
-            self._each_lane(self._kind.width, f"{name}[{self._lane}] = {self._each.text(view)};")
+            self._each_lane(self._kind.width, f"{name}[{self._lane}] = {self._scalars.text(view, self._each_names)};")
         return f"{self._call('from')}({self._gathered[view]})"
 
     # --- values -------------------------------------------------------------------------------------------------------
@@ -254,7 +250,7 @@ class VectorBody:
                 pieces.append(entry)
             elif not self._varies(entry):
                 what = "all" if entry.type is BOOL else "splat"
-                pieces.append(f"{self._call(what)}({self._same.text(entry)})")
+                pieces.append(f"{self._call(what)}({self._scalars.text(entry)})")
             elif entry.op is ops.VAR:
                 pieces.append(self._names.of[entry.attrs["name"]])
             elif entry.op is ops.LOAD:
@@ -267,14 +263,14 @@ class VectorBody:
     def _template(self, node: Node) -> Template:
         text = node.op.get_attr("TCVectorSpelling")
         if text is None:
-            found = self._each.spelling(node)
+            found = self._scalars.spelling(node)
             return call_of(self._unit.vectors.lane_by_lane(self._kind, node, found), len(node.args))
         try:
             if is_identifier(text):
                 return call_of(self._call(function_for(text, node)), len(node.args))
             plain = template_of(node.op, text, len(node.args))
         except SpellingError as problem:
-            raise self._each.refused(str(problem), node) from problem
+            raise self._scalars.refused(str(problem), node) from problem
         return (f"(({self._kind.mask})", *plain, ")") if node.type is BOOL else plain
 
     def _call(self, what: str) -> str:
