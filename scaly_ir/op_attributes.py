@@ -169,11 +169,8 @@ STANDARD: Final[dict[str, OpAttribute]] = {
     "TCVectorSpelling": OpAttribute(
         "C text",
         lambda value: isinstance(value, str),
-        "C text on vectors of doubles, where it differs from lane by lane: a template, or a function of `vectors.py`",
+        "C text on vectors of doubles, if not lane by lane: a template, or a function of `tools/c/vector_types.py`",
         stored=_spelling,
-    ),
-    "TCVectorMath": _text(
-        "the function of a vector math library for doubles that computes it (`tools/c/vector_math.py`)"
     ),
     "TCWraps": _flag("integer results wrap: C text goes through the unsigned type unless bounds exclude overflow"),
 }

@@ -162,9 +162,6 @@ _C_VECTOR_TEXT: Final[dict[str, str]] = {
 }
 """C text on vectors of doubles and of truth values, whose bits are all 0 or all 1 (`TCVectorSpelling`)."""
 
-_VECTOR_MATH: Final = frozenset("sin cos tan asin acos atan sinh cosh tanh erf exp log pow atan2".split())
-"""Functions of the C library that glibc's vector math library has as well, by the same names (`TCVectorMath`)."""
-
 _WRAPPING: Final = frozenset("add sub mul neg".split())
 """Integer operators whose C text is right only where the result fits (`TCWraps`)."""
 
@@ -203,8 +200,6 @@ def _row_attributes(name: str, row: ScalarOp) -> dict[str, Any]:
     attributes["TCSpelling"] = _C_TEXT[name]
     if name in _C_VECTOR_TEXT:
         attributes["TCVectorSpelling"] = _C_VECTOR_TEXT[name]
-    if name in _VECTOR_MATH:
-        attributes["TCVectorMath"] = name
     if row.numpy is not None:
         attributes["FNumpy"] = row.numpy
     if row.commutative:

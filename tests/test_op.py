@@ -305,7 +305,6 @@ RIGHT: dict[str, Any] = {
     "TScalarTyping": "arith",
     "TOperandKinds": frozenset({"int"}),
     "TCVectorSpelling": "({0} + {1})",
-    "TCVectorMath": "sin",
     "TCWraps": True,
 }
 

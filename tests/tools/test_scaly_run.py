@@ -452,3 +452,15 @@ def test_questions_load_no_arrays() -> None:
     command = [sys.executable, "-c", script]
     done = subprocess.run(command, capture_output=True, encoding="utf-8", env=environment(), check=True)
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_the_evaluator_loads_nothing_for_compiled_code() -> None:
+    script = (
+        "import sys\n"
+        "from scaly_ir.tools.scaly_run import main\n"
+        f"main({['--in', 'at=[3]', '-']!r}, sys.stdin, sys.stdout, sys.stderr)\n"
+        "print([name for name in sys.modules if name.startswith(('scaly_ir.tools.jit', 'scaly_ir.tools.run.child'))])\n"
+    )
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, input=OVERFLOW, capture_output=True, encoding="utf-8", env=environment(), check=True)
+    assert done.stdout.splitlines() == ["y: memref<4xfloat64>", "  [1.0, 1.0, 1.0, 2.0]", "[]"]

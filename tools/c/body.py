@@ -56,7 +56,7 @@ class Unit:
 
 
 class Body:
-    """The text of statements of one procedure; `places` gives the C text of each parameter.
+    """The text of statements of one procedure; `places` gives the C text of each buffer.
 
     `ranges` are those of what is around the statements, if there is something.
     """
@@ -80,7 +80,7 @@ class Body:
         self._proc = proc
         self._usage = usage
         self._names = names
-        self._places = {**{name: names.of.get(name, "") for name in usage.declarations}, **places}
+        self._places = places
         self._ranges = Ranges(usage) if ranges is None else ranges
         variables = {**names.of, **unit.widths}
         self._scalars = Scalars(unit.options.dialect, self._places, variables, self._ranges, unit.helpers)

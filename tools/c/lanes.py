@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Final
 
 from scaly_ir.dialects.prog import ops
@@ -29,13 +30,19 @@ _words: Final = re.compile(r"[A-Za-z0-9_]+").findall
 class ProcedureBody(Body):
     """The statements of a procedure, with functions for its lanes in `functions`."""
 
+    @cached_property
+    def _roots(self) -> Mapping[str, str]:
+        """The owner of the storage behind each buffer."""
+        return roots(self._proc)
+
     def _lanes(self, loop: Node, indent: str) -> bool:
         group = lane_group(loop)
         if group is None:
             return False
         mark = self._mark
         name = self._unit.names.fresh(spelled(f"{self._proc.attrs['name']}_lanes_{len(self.functions) + 1}"))
-        self.functions.append(_LaneFunction(self._unit, self._proc, self._usage, self._ranges, group, name).text())
+        function = _LaneFunction(self._unit, self._proc, self._usage, self._ranges, group, name)
+        self.functions.append(function.text(self._roots))
         start, trips = self._names.of[group.start], int_text(group.trips)
         width = self._unit.widths[group.width]
         captured = [self._places[buffer] for buffer in group.buffers]
@@ -68,15 +75,10 @@ class _LaneFunction:
         inside = [local for statement in statements_in(group.vector) for local in _declared(statement)]
         self._names.give([(local, False) for local in (group.lane, *inside)])
 
-    def text(self) -> str:
-        """Return the function."""
-        group, unit, number = self._group, self._unit, self._unit.number
-        lines = None
-        if unit.options.dialect == "gnu":
-            try:
-                lines = self._vectors()
-            except CTranslateError:
-                unit.number = number  # said again, of the program as it is
+    def text(self, owners: Mapping[str, str]) -> str:
+        """Return the function; `owners` has the owner of the storage behind each buffer of the procedure."""
+        group = self._group
+        lines = self._vectors(owners) if self._unit.options.dialect == "gnu" else None
         attributes = "" if lines is None else " __attribute__((always_inline))"
         lines = self._loop() if lines is None else lines
         params = {self._names.of[group.start]: "long long", self._valid: "long long"}
@@ -101,14 +103,17 @@ class _LaneFunction:
         head = loop_head(self._names.of[group.lane], "0", self._valid)
         return [f"{INDENT}{head} {{\n", *body.statements, f"{INDENT}}}\n"]
 
-    def _vectors(self) -> list[str] | None:
+    def _vectors(self, owners: Mapping[str, str]) -> list[str] | None:
         """Return the lanes side by side, or None where they may not be."""
-        plan = vector_plan(self._group, roots(self._proc))
+        plan = vector_plan(self._group, owners)
         if plan is None:
             return None
         self._ranges.enter_lanes(self._group.start, self._group.lane, self._group.trips)
         self._unit.number += 1
-        return VectorBody(self._unit, self._proc, self._usage, self._names, self._ranges, plan, self._valid).lines()
+        try:
+            return VectorBody(self._unit, self._usage, self._names, self._ranges, plan, self._valid).lines()
+        except CTranslateError as failure:
+            raise plan.of_program(failure) from failure
 
 
 def _declared(statement: Node) -> list[str]:

@@ -37,8 +37,9 @@ def raw_procedure(unit: Unit, proc: Node) -> str:
         name = param.attrs["name"]
         places[name] = names.of[name]
         params.append(f"{'const ' if position < inputs else ''}{param.type.c_type}* {places[name]}")
+    declared = {name: names.of[name] for name in usage.declarations}
     unit.number += 1
-    body = ProcedureBody(unit, proc, usage, names, places)
+    body = ProcedureBody(unit, proc, usage, names, {**declared, **places})
     body.write(body_of(proc))
     unused = [place for name, place in places.items() if name not in usage.read and name not in usage.stored]
     if not body.uses_w:
@@ -59,8 +60,9 @@ def entry_procedure(unit: Unit, proc: Node, name: str) -> str:
         param: f"arg[{position}]" if position < inputs else f"res[{position - inputs}]"
         for position, param in enumerate(params)
     }
+    declared = {name: names.of[name] for name in usage.declarations}
     unit.number += 1
-    body = ProcedureBody(unit, proc, usage, names, places)
+    body = ProcedureBody(unit, proc, usage, names, {**declared, **places})
     body.write(body_of(proc))
     lines = [*body.functions, f"int {name}({ENTRY_PARAMS}) {{\n", "  (void)iw;\n", "  (void)mem;\n"]
     lines += _check("!arg || !res", "SCALY_ERR_NULL_ABI")

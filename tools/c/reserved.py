@@ -43,38 +43,29 @@ _MORE_MATH: Final = (
 ).split()
 """What ``math.h`` declares beyond C99, and ``stdlib.h``, for each floating type."""
 
-LIBRARY: Final = LIBM | frozenset(
+LIBRARY: Final = frozenset(
     # math.h
-    "isgreaterequal islessequal islessgreater iscanonical iseqsig issignaling issubnormal iszero math_errhandling "
-    "MAXFLOAT std nullptr_t max_align_t "
+    "fpclassify isfinite isnormal signbit isgreater isgreaterequal isless islessequal islessgreater isunordered "
+    "iscanonical iseqsig issignaling issubnormal iszero math_errhandling signgam float_t double_t INFINITY MAXFLOAT "
+    "NAN "
+    # stddef.h
+    "NULL offsetof size_t ptrdiff_t max_align_t nullptr_t std "
     # stdlib.h as C++ sees it, which brings sys/types.h, sys/select.h and endian.h
-    "a64l aligned_alloc arc4random arc4random_buf arc4random_uniform canonicalize_file_name clearenv comparison_fn_t "
-    "drand48 ecvt erand48 fcvt gcvt getloadavg getpt getsubopt grantpt initstate jrand48 l64a lcong48 ldiv_t lldiv_t "
-    "lrand48 mbstowcs mbtowc mkdtemp mkostemp mkostemp64 mkostemps mkostemps64 mkstemp mkstemp64 mkstemps mkstemps64 "
-    "mktemp mrand48 nrand48 on_exit posix_memalign posix_openpt pselect ptsname putenv qecvt qfcvt qgcvt qsort_r "
-    "quick_exit rand_r random reallocarray realpath rpmatch secure_getenv seed48 select setenv setstate srand48 "
-    "srandom strfromd strtold strtoll strtoq strtoull strtouq unlockpt unsetenv valloc wcstombs wctomb "
+    "a64l abort abs aligned_alloc alloca arc4random arc4random_buf arc4random_uniform atexit atof atoi atol atoll "
+    "bsearch calloc canonicalize_file_name clearenv comparison_fn_t div div_t drand48 ecvt erand48 exit fcvt free "
+    "gcvt getenv getloadavg getpt getsubopt grantpt initstate jrand48 l64a labs lcong48 ldiv ldiv_t llabs lldiv "
+    "lldiv_t lrand48 malloc mblen mbstowcs mbtowc mkdtemp mkostemp mkostemp64 mkostemps mkostemps64 mkstemp mkstemp64 "
+    "mkstemps mkstemps64 mktemp mrand48 nrand48 on_exit posix_memalign posix_openpt pselect ptsname putenv qecvt "
+    "qfcvt qgcvt qsort qsort_r quick_exit rand rand_r random realloc reallocarray realpath rpmatch secure_getenv "
+    "seed48 select setenv setstate srand srand48 srandom strfromd strtod strtold strtoll strtoq strtoul strtoull "
+    "strtouq system unlockpt unsetenv valloc wcstombs wctomb "
     "EXIT_FAILURE EXIT_SUCCESS MB_CUR_MAX RAND_MAX NFDBITS BIG_ENDIAN BYTE_ORDER LITTLE_ENDIAN PDP_ENDIAN "
     "fd_mask fd_set u_char u_int u_long u_short uint ulong ushort "
     "blkcnt64_t blkcnt_t blksize_t caddr_t clock_t clockid_t daddr_t dev_t fsblkcnt64_t fsblkcnt_t fsfilcnt64_t "
     "fsfilcnt_t fsid_t gid_t id_t ino64_t ino_t key_t locale_t loff_t mode_t nlink_t off64_t off_t pid_t quad_t "
-    "register_t sigset_t suseconds_t time_t timer_t u_quad_t uid_t useconds_t "
-    # elsewhere
-    "fpclassify isfinite isinf isnan isnormal signbit isgreater isless isunordered signgam gamma drem significand "
-    "j0 j1 jn y0 y1 yn exp10 pow10 sincos finite NAN INFINITY HUGE_VAL NULL I offsetof "
-    "abort abs atexit atof atoi atol atoll bsearch calloc div exit free getenv labs ldiv llabs lldiv malloc mblen "
-    "qsort rand realloc srand strtod strtof strtol strtoul system main memchr memcmp memcpy memmove memset strcat "
-    "strchr strcmp strcoll strcpy strcspn strerror strlen strncat strncmp strncpy strpbrk strrchr strspn strstr strtok "
-    "clearerr fclose feof ferror fflush fgetc fgets fopen fprintf fputc fputs fread freopen fscanf fseek ftell fwrite "
-    "getc getchar gets perror printf putc putchar puts remove rename rewind scanf setbuf snprintf sprintf sscanf "
-    "stderr stdin stdout tmpfile ungetc vfprintf vprintf vsnprintf vsprintf assert errno isalnum isalpha isblank "
-    "iscntrl isdigit isgraph islower isprint ispunct isspace isupper isxdigit tolower toupper asctime clock ctime "
-    "difftime gmtime localtime mktime strftime time raise signal setjmp longjmp bcmp bcopy bzero index rindex ffs "
-    "read write open close creal cimag cabs carg conj cproj alloca "
-    "int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t intptr_t uintptr_t intmax_t uintmax_t size_t "
-    "ssize_t ptrdiff_t float_t double_t div_t FILE".split()
+    "register_t sigset_t ssize_t suseconds_t time_t timer_t u_quad_t uid_t useconds_t".split()
 )
-"""What the C library calls its own."""
+"""What the headers declare beside `LIBM` and what comes in series."""
 
 _FLOATS: Final = r"(?:f|l|f(?:16|32|64|128)x?)?"
 _ARITHMETIC: Final = r"(?:add|div|fma|mul|sqrt|sub)"

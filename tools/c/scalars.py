@@ -30,8 +30,8 @@ _INT: Final = full(INT32)
 class Scalars:
     """Writes the scalars of one procedure.
 
-    `places` gives the C text of each buffer, `variables` that of each variable; `used` receives the helpers that the
-    text calls.
+    `places` gives the C text of each buffer, `variables` that of each variable where nothing else is said; `used`
+    receives the helpers that the text calls.
     """
 
     def __init__(
@@ -56,9 +56,10 @@ class Scalars:
         if self._plain_ints:
             self._plain_ints = {}
 
-    def text(self, root: Node) -> str:
-        """Return the text of a scalar, or of a view as an element."""
-        leaf = None if root.args else self._leaf(root)
+    def text(self, root: Node, variables: Mapping[str, str] | None = None) -> str:
+        """Return the text of a scalar, or of a view as an element; `variables` are those of this one."""
+        variables = self._variables if variables is None else variables
+        leaf = None if root.args else self._leaf(root, variables)
         if leaf is not None:
             return leaf
         pieces: list[str] = []
@@ -72,14 +73,14 @@ class Scalars:
             if op is ops.LOAD or op is ops.VIEW:
                 view = entry.args[0] if op is ops.LOAD else entry
                 place, index = self._places[view.attrs["buffer"]], view.args[0]
-                leaf = None if index.args else self._leaf(index)
+                leaf = None if index.args else self._leaf(index, variables)
                 if leaf is None:
                     pieces.append(f"{place}[")
                     pending += ["]", index]
                 else:
                     pieces.append(f"{place}[{leaf}]")
                 continue
-            leaf = self._leaf(entry)
+            leaf = self._leaf(entry, variables)
             if leaf is None:
                 args = entry.args
                 pending += [part if isinstance(part, str) else args[part] for part in reversed(self._template(entry))]
@@ -98,13 +99,13 @@ class Scalars:
             return f"{variable} = {helper}({variable}, {step})"
         return f"++{variable}" if step == "1" else f"{variable} += {step}"
 
-    def _leaf(self, node: Node) -> str | None:
+    def _leaf(self, node: Node, variables: Mapping[str, str]) -> str | None:
         op = node.op
         if op is ops.VAR:
             name = node.attrs["name"]
-            if name not in self._variables:  # a reserved symbol: they need no declaration
+            if name not in variables:  # a reserved symbol: they need no declaration
                 raise self.refused(f"symbol '%{spell_name(name)}' is no lane width, so it has no C form", node)
-            return self._variables[name]
+            return variables[name]
         if op is ops.CONST_INT:
             return int_text(node.attrs["value"])
         if op is ops.CONST_FLOAT:

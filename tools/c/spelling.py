@@ -15,7 +15,9 @@ from scaly_ir.types import DType
 Template = tuple[str | int, ...]
 """C text with the numbers of operands in it."""
 
-_is_identifier: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*").fullmatch
+is_identifier: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*").fullmatch
+"""Tells whether the C text of an operator is the name of a function, and no template."""
+
 _parts: Final = re.compile(r"\{([0-9]+)\}").split
 
 
@@ -51,7 +53,7 @@ def spelling_of(op: Op, dtype: DType, arity: int) -> Spelling | None:
     text = op.get_attr("TGlobalSymbol") if text is None else text
     if text is None:
         return None
-    if _is_identifier(text):
+    if is_identifier(text):
         if text in KEYWORDS or text in INTERFACE:
             raise SpellingError(
                 f"the C function of operator '{op.name}' is called '{text}', a name with another meaning"

@@ -1,8 +1,8 @@
 """The functions of glibc's vector math library: which there are since when, and how a C file declares and calls them.
 
-Compilers call them of their own accord only with flags that relax arithmetic; here they are called by name, and where
-the library, the processor or the width has none, the scalar function is applied to each lane. Their errors are at most
-4 units in the last place, so results differ from those of the scalar functions.
+Compilers call them of their own accord only with flags that relax arithmetic. Here they stand for the scalar function
+of an operator (`TCSpelling`), and where the library, the processor or the width has none, that is applied to each lane.
+Their errors are at most 4 units in the last place, so results differ from those of the scalar functions.
 """
 
 from __future__ import annotations

@@ -175,7 +175,7 @@ class Vectors:
         lanes = [f"(x{at}[lane] != 0)" if dtype is BOOL else f"x{at}[lane]" for at, dtype in enumerate(operands)]
         value = "".join([part if isinstance(part, str) else lanes[part] for part in found.plain])
         body = kind.fill(_lane_loop(value, is_mask=call.type is BOOL))
-        function = call.op.get_attr("TCVectorMath") if self.math else None
+        function = found.function if self.math else ""
         if function in FUNCTIONS and FUNCTIONS[function].arity == len(operands) and BOOL not in [call.type, *operands]:
             self.math_functions.add(function)
             body = vector_math.body(function, kind.width, body)
@@ -189,9 +189,23 @@ class Vectors:
         return "".join([_WITHOUT_WARNING, *[_TYPES.substitute(kind._asdict()) for kind in kinds]]) if kinds else ""
 
 
-def has_function(text: str) -> bool:
-    """Tell whether the C text of an operator on vectors is the name of a function here."""
-    return text in _FUNCTIONS
+def function_for(text: str, call: Node) -> str:
+    """Return the function of the table that the C text of an operator on vectors names; it may have a form for masks.
+
+    `SpellingError` when there is none, or none that takes the operands of the call and gives its result.
+    """
+    wanted = [_kind(call), *[_kind(operand) for operand in call.args]]
+    for name in (text, f"{text}_mask"):
+        if name in _FUNCTIONS:
+            result, params, _ = _FUNCTIONS[name]
+            if [result, *[param.rpartition(" ")[0] for param in params.split(", ")]] == wanted:
+                return name
+    called = f"the C text of operator '{call.op.name}' on vectors is '{text}'"
+    raise spelling.SpellingError(f"{called}, and there is no such function of its operands")
+
+
+def _kind(scalar: Node) -> str:
+    return "$mask" if scalar.type is BOOL else "$vec"
 
 
 def _lane_loop(value: str, *, is_mask: bool) -> str:

@@ -17,14 +17,15 @@ from scaly_ir.graph import Node, postorder
 from scaly_ir.graph.rewrite import Mode, substitute
 from scaly_ir.passes.prog.lane_loops import Kind, index_form, lane_kind, sum_operand
 from scaly_ir.tools.c.body import INDENT, Unit, address, loop_head
+from scaly_ir.tools.c.errors import CTranslateError
 from scaly_ir.tools.c.lane_groups import LaneGroup
 from scaly_ir.tools.c.literals import int_text
 from scaly_ir.tools.c.names import Names
 from scaly_ir.tools.c.ranges import Ranges
 from scaly_ir.tools.c.scalars import Scalars
-from scaly_ir.tools.c.spelling import Template, call_of, template_of
+from scaly_ir.tools.c.spelling import SpellingError, Template, call_of, is_identifier, template_of
 from scaly_ir.tools.c.usage import Usage
-from scaly_ir.tools.c.vector_types import MOST_LANES, has_function
+from scaly_ir.tools.c.vector_types import MOST_LANES, function_for
 from scaly_ir.types import BOOL
 
 
@@ -35,6 +36,14 @@ class VectorPlan(NamedTuple):
     kind: Kind
     element: str
     body: Sequence[Node]
+
+    def of_program(self, failure: CTranslateError) -> CTranslateError:
+        """Return an error in the body as one in the program, where lanes have not been given an element yet."""
+        place, back = failure.place, {build.var(self.element): self.group.element}
+        if place is not None:
+            statement, node = [substitute(found, back, mode=Mode.ONCE) for found in (place.statement, place.node)]
+            place = place._replace(statement=statement, node=node)
+        return CTranslateError(str(failure), place, failure.hint)
 
 
 def vector_plan(group: LaneGroup, roots: Mapping[str, str]) -> VectorPlan | None:
@@ -54,9 +63,7 @@ def vector_plan(group: LaneGroup, roots: Mapping[str, str]) -> VectorPlan | None
 class VectorBody:
     """Writes the statements of a plan; `valid` is the variable that holds how many lanes are valid."""
 
-    def __init__(
-        self, unit: Unit, proc: Node, usage: Usage, names: Names, ranges: Ranges, plan: VectorPlan, valid: str
-    ) -> None:
+    def __init__(self, unit: Unit, usage: Usage, names: Names, ranges: Ranges, plan: VectorPlan, valid: str) -> None:
         self._unit = unit
         self._usage = usage
         self._names = names
@@ -72,14 +79,11 @@ class VectorBody:
         same = {**names.of, **unit.widths}
         last = int_text(group.trips - 1)
         clamped = {plan.element: f"scaly_min_i64(({start} + {self._lane}), {last})"}
-        dialect, helpers = unit.options.dialect, unit.helpers
         self._first_names = {**same, plan.element: start}
         """The text of variables in the first lane."""
         self._each_names = {**same, **clamped}
         """The text of variables in the lane at hand."""
-        self._same = Scalars(dialect, self._places, same, ranges, helpers)
-        self._first = Scalars(dialect, self._places, self._first_names, ranges, helpers)
-        self._each = Scalars(dialect, self._places, self._each_names, ranges, helpers)
+        self._scalars = Scalars(unit.options.dialect, self._places, same, ranges, unit.helpers)
         self._varying_names = {plan.element}
         self._varying: dict[Node, bool] = {}
         self._forms: dict[str, Affine | None] = {}
@@ -112,8 +116,7 @@ class VectorBody:
             self._lines.append(directive)
         self._varying = {}
         self._gathered = {}
-        for scalars in (self._same, self._first, self._each):
-            scalars.begin(self._unit.number, node)
+        self._scalars.begin(self._unit.number, node)
 
     def _add(self, text: str) -> None:
         self._lines.append(f"{self._indent}{text}{self._mark}\n")
@@ -132,8 +135,8 @@ class VectorBody:
         self._ranges.enter_loop(domain)
         name = domain.attrs["name"]
         self._is_same(name)
-        start, stop = [self._same.text(bound) for bound in domain.args[:2]]
-        return loop_head(self._names.of[name], start, stop, self._same.advance(self._names.of[name], domain))
+        start, stop = [self._scalars.text(bound) for bound in domain.args[:2]]
+        return loop_head(self._names.of[name], start, stop, self._scalars.advance(self._names.of[name], domain))
 
     def _is_same(self, name: str) -> None:
         """Take note of an integer that all lanes share."""
@@ -177,11 +180,11 @@ class VectorBody:
         target, (value,) = node.attrs["target"], node.args
         self._forms[target] = index_form(value, self._forms)
         if not self._varies(value):
-            self._add(f"{node.type.c_type} {name} = {self._same.text(value)};")
+            self._add(f"{node.type.c_type} {name} = {self._scalars.text(value)};")
             self._is_same(target)
             return
         self._add(f"{node.type.c_type} {name}[{MOST_LANES}];")
-        self._each_lane(self._kind.width, f"{name}[{self._lane}] = {self._each.text(value)};")
+        self._each_lane(self._kind.width, f"{name}[{self._lane}] = {self._scalars.text(value, self._each_names)};")
         self._varying_names.add(target)
         self._first_names[target] = f"{name}[0]"
         self._each_names[target] = f"{name}[{self._lane}]"
@@ -201,7 +204,7 @@ class VectorBody:
         added = sum_operand(node)
         assert added is not None
         terms, total = [self._names.fresh(name) for name in ("terms", "sum")]
-        place = self._same.text(view)
+        place = self._scalars.text(view)
         self._add(f"{self._kind.vec} {terms} = {self._text(added)};")
         self._add(f"double {total} = {place};")
         operands = {added: f"{terms}[{self._lane}]"}
@@ -221,7 +224,7 @@ class VectorBody:
         index = view.args[0]
         if offset:
             index = build.apply("add", index, build.index(offset))
-        return address(self._places[view.attrs["buffer"]], self._first.text(index))
+        return address(self._places[view.attrs["buffer"]], self._scalars.text(index, self._first_names))
 
     def _load(self, view: Node) -> str:
         stride = self._stride(view)
@@ -232,7 +235,7 @@ class VectorBody:
         if view not in self._gathered:
             name = self._gathered[view] = self._names.fresh("gathered")
             self._add(f"double {name}[{MOST_LANES}];")
-            self._each_lane(self._kind.width, f"{name}[{self._lane}] = {self._each.text(view)};")
+            self._each_lane(self._kind.width, f"{name}[{self._lane}] = {self._scalars.text(view, self._each_names)};")
         return f"{self._call('from')}({self._gathered[view]})"
 
     # --- values -------------------------------------------------------------------------------------------------------
@@ -247,7 +250,7 @@ class VectorBody:
                 pieces.append(entry)
             elif not self._varies(entry):
                 what = "all" if entry.type is BOOL else "splat"
-                pieces.append(f"{self._call(what)}({self._same.text(entry)})")
+                pieces.append(f"{self._call(what)}({self._scalars.text(entry)})")
             elif entry.op is ops.VAR:
                 pieces.append(self._names.of[entry.attrs["name"]])
             elif entry.op is ops.LOAD:
@@ -260,13 +263,14 @@ class VectorBody:
     def _template(self, node: Node) -> Template:
         text = node.op.get_attr("TCVectorSpelling")
         if text is None:
-            found = self._each.spelling(node)
+            found = self._scalars.spelling(node)
             return call_of(self._unit.vectors.lane_by_lane(self._kind, node, found), len(node.args))
-        if has_function(text):
-            masked = f"{text}_mask"
-            name = masked if node.type is BOOL and has_function(masked) else text
-            return call_of(self._call(name), len(node.args))
-        plain = template_of(node.op, text, len(node.args))
+        try:
+            if is_identifier(text):
+                return call_of(self._call(function_for(text, node)), len(node.args))
+            plain = template_of(node.op, text, len(node.args))
+        except SpellingError as problem:
+            raise self._scalars.refused(str(problem), node) from problem
         return (f"(({self._kind.mask})", *plain, ")") if node.type is BOOL else plain
 
     def _call(self, what: str) -> str:

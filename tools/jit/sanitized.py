@@ -19,6 +19,7 @@ from scaly_ir.errors import CompileError
 from scaly_ir.tools.c.usage import element_count
 from scaly_ir.tools.jit.cache import COMMAND, SOURCE, first_lines, run_compiler
 from scaly_ir.tools.jit.program import Unit
+from scaly_ir.tools.jit.signals import signal_text
 from scaly_ir.tools.jit.toolchain import Toolchain
 
 if TYPE_CHECKING:
@@ -100,6 +101,8 @@ class SanitizedProgram:
             shutil.rmtree(folder, ignore_errors=True)
         if done.returncode == _NO_MEMORY:
             raise CompileError("there is no memory for the arrays and the workspace of the compiled code")
+        if done.returncode < 0 and not done.stderr:  # no check ended it: those say what they found
+            raise CompileError(signal_text(-done.returncode))
         if done.returncode:
             report = first_lines(done.stderr.decode("utf-8", "replace").replace(f"{folder}{os.sep}", ""))
             raise CompileError(f"a check of the compiled code failed: {report or f'exit code {done.returncode}'}")

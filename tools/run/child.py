@@ -13,9 +13,10 @@ import os
 import pickle
 import signal
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from scaly_ir.errors import CompileError
+from scaly_ir.tools.jit.signals import signal_text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,15 +25,6 @@ if TYPE_CHECKING:
 
 Run = Callable[[Sequence["Array"], Sequence["Array"]], None]
 """Fills outputs from inputs."""
-
-_MEANINGS: Final = {
-    "SIGFPE": "a division of integers by zero, or of the least integer by -1",
-    "SIGSEGV": "an address that is not the program's, or too little stack",
-    "SIGBUS": "an address that is not the program's",
-    "SIGILL": "an instruction that this machine lacks",
-    "SIGKILL": "too little memory, or somebody who ended it",
-}
-"""What signals are about, as far as that can be said."""
 
 
 def in_child(run: Run) -> Run:
@@ -81,7 +73,7 @@ def _outcome(work: Callable[[], None]) -> Exception | None:
             os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
     if os.WIFSIGNALED(status):
-        return CompileError(_death(os.WTERMSIG(status)))
+        return CompileError(f"{signal_text(os.WTERMSIG(status))}; --engine=ref finds the place")
     failure: Exception | None = pickle.loads(said)  # of our own making
     return failure
 
@@ -104,13 +96,3 @@ def _end_with(work: Callable[[], None], writing: int) -> NoReturn:
     with open(writing, "wb") as pipe:
         pipe.write(said)
     os._exit(0)
-
-
-def _death(number: int) -> str:
-    """Return what to say of a process that a signal ended."""
-    try:
-        name = signal.Signals(number).name
-    except ValueError:
-        name = f"number {number}"
-    meaning = f" ({_MEANINGS[name]})" if name in _MEANINGS else ""
-    return f"the compiled code was killed by signal {name}{meaning}; --engine=ref finds the place"

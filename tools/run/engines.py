@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, repeat
@@ -13,13 +12,13 @@ from scaly_ir.dialects.prog.evaluate.watching import Watch
 from scaly_ir.errors import CompileError
 from scaly_ir.graph import Node
 from scaly_ir.tools.entry import ended_by_interrupts
-from scaly_ir.tools.run.child import Run, in_child, shared_array
 from scaly_ir.tools.run.interface import Parameter, Runnable
 
 if TYPE_CHECKING:
     import numpy as np
 
     from scaly_ir.tools.jit.program import Unit
+    from scaly_ir.tools.run.child import Run
 
     Array = np.ndarray[Any, Any]
 
@@ -81,6 +80,7 @@ def compiled(runnable: Runnable, wanted: Compilation) -> Compute:
         ways = repeat(_Way(SanitizedProgram(unit, toolchain, wanted.keep).run, _array))
     else:
         from scaly_ir.tools.jit.program import compile_unit
+        from scaly_ir.tools.run.child import in_child, shared_array
 
         run = compile_unit(unit, toolchain, cached=wanted.cached, loaded=_keeper(wanted.keep)).run
         # What compiled code does for the first time may kill its process. What comes after that is the same once more,
@@ -116,6 +116,8 @@ def _keeper(folder: str) -> Callable[[Path], None]:
     """Return what copies a library, with its source and command, to a folder."""
 
     def keep(library: Path) -> None:
+        import shutil
+
         try:
             Path(folder).mkdir(parents=True, exist_ok=True)
             for file in library.parent.iterdir():

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from scaly_ir.dialect import dialect_of
@@ -20,7 +20,7 @@ from scaly_ir.graph import Node
 from scaly_ir.numeric.table import scalar_name
 from scaly_ir.text.spelling import float_bits, spell_name
 from scaly_ir.tools.c.scalars import what_helps
-from scaly_ir.tools.c.usage import buffer_name, element_count, workspace_sizes
+from scaly_ir.tools.c.usage import Sizes, buffer_name, element_count, workspace_sizes
 from scaly_ir.tools.translate.targets import Input
 from scaly_ir.types import DType
 
@@ -77,11 +77,21 @@ _TEXT: Final = {
     "isfinite": "np.isfinite({0})",
     "select": "({1} if {0} else {2})",
 }
-_OF_INTEGERS: Final = {"div": "_div({0}, {1})", "mod": "_mod({0}, {1})", "minimum": "min({0}, {1})"}
-_OF_INTEGERS["maximum"] = "max({0}, {1})"
+_OF_INTEGERS: Final = {
+    **_TEXT,
+    "div": "_div({0}, {1})",
+    "mod": "_mod({0}, {1})",
+    "minimum": "min({0}, {1})",
+    "maximum": "max({0}, {1})",
+}
+_OF_FLOATS: Final = {
+    **_TEXT,
+    "div": "({0} / {1})",
+    "minimum": "np.fmin({0}, {1})",
+    "maximum": "np.fmax({0}, {1})",
+}
 _TAKEN: Final = frozenset("np math w abs min max map range".split())
 """What the text uses itself."""
-_OF_FLOATS: Final = {"div": "({0} / {1})", "minimum": "np.fmin({0}, {1})", "maximum": "np.fmax({0}, {1})"}
 
 
 def python_text(given: Input, options: object) -> str:
@@ -91,11 +101,12 @@ def python_text(given: Input, options: object) -> str:
         first = dialect_of(module).place_of(module, module.args[0]) if module.args else None
         raise TranslateError("statements without a procedure have no Python form", first)
     procs = {proc.attrs["name"]: proc for proc in module.args}
-    functions = _identifiers(procs, _TAKEN)
+    sizes, functions = workspace_sizes(procs), _identifiers(procs, _TAKEN)
+    taken = _TAKEN.union(functions.values())
     parts = []
     for proc in module.args:
         try:
-            parts += _Function(proc, procs, functions).lines()
+            parts += _Function(proc, sizes, functions, taken).lines()
         except _FormlessError as failure:
             place = dialect_of(module).place_of(module, failure.node, proc.attrs["name"])
             raise TranslateError(str(failure), place, failure.hint) from failure
@@ -106,16 +117,16 @@ def python_text(given: Input, options: object) -> str:
     return "".join([library, "import numpy as np\n\n\n", *helpers, text])
 
 
-def _identifiers(names: Iterable[str], taken: Iterable[str]) -> dict[str, str]:
+def _identifiers(names: Iterable[str], taken: frozenset[str]) -> dict[str, str]:
     """Return a Python identifier for each name; of names that would meet, later ones get a number."""
-    used = set(taken)
+    used: set[str] = set()
     found = {}
     for name in names:
         text = re.sub(r"[^A-Za-z0-9_]", "_", name)
         if not text or text[0].isdigit() or text.startswith("_") or keyword.iskeyword(text):
             text = f"x{text}" if text.startswith("_") or not text else f"x_{text}"
         number, wanted = 2, text
-        while text in used:
+        while text in used or text in taken:
             text, number = f"{wanted}_{number}", number + 1
         used.add(text)
         found[name] = text
@@ -134,13 +145,15 @@ class _FormlessError(Exception):
 class _Function:
     """One procedure."""
 
-    def __init__(self, proc: Node, procs: dict[str, Node], functions: dict[str, str]) -> None:
+    def __init__(
+        self, proc: Node, sizes: Mapping[str, Sizes], functions: Mapping[str, str], taken: frozenset[str]
+    ) -> None:
         self._proc = proc
         self._functions = functions
-        self._sizes = workspace_sizes(procs)
+        self._sizes = sizes
         names = [param.attrs["name"] for param in params_of(proc)]
         names += [_declared(node) for node in statements_in(proc)]
-        self._names = _identifiers(dict.fromkeys([name for name in names if name]), {*_TAKEN, *functions.values()})
+        self._names = _identifiers(dict.fromkeys([name for name in names if name]), taken)
         self._temporaries = 0
         self._lines: list[str] = []
 
@@ -323,7 +336,7 @@ def _applied(node: Node, operands: list[str]) -> str:
             return _LIBRARY[name].format(*operands)
         double = [f"np.float64({operand})" for operand in operands]
         return f"np.float32({_LIBRARY[name].format(*double)})"
-    text = {**_TEXT, **(_OF_INTEGERS if kind == "int" else _OF_FLOATS)}.get(name or "")
+    text = (_OF_INTEGERS if kind == "int" else _OF_FLOATS).get(name or "")
     if text is None:
         reason = f"no python lowering for operator '{node.op.name}'"
         raise _FormlessError(reason, node, what_helps(node.op, "python"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import platform
+import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +16,7 @@ import pytest
 import scaly_ir as sc
 from scaly_ir.attributes import NO_ATTRS
 from scaly_ir.dialects.prog import build
-from scaly_ir.graph import Node, intern_node
+from scaly_ir.graph import Node, intern_node, preorder
 from scaly_ir.op import Op, registry_scope
 from scaly_ir.tools.c import COptions, CTranslateError, render_header, render_source
 from scaly_ir.tools.c.vector_math import FUNCTIONS
@@ -33,10 +34,13 @@ HAS_LIBRARY: Final = (
 needs_library: Final = pytest.mark.skipif(not HAS_LIBRARY, reason="needs glibc 2.35 or later on x86-64")
 
 FAST: Final = COptions(vector_math=True)
-OPERATORS: Final = sorted(
-    op.mnemonic for op in map(Op.get, Op.list_op_names()) if op.name.startswith("prim.") and op.has_attr("TCVectorMath")
-)
+OPERATORS: Final = "acos asin atan atan2 cos cosh erf exp log pow sin sinh tan tanh".split()
+"""Those that the library has a function for."""
+OTHERS: Final = "abs add ceil div floor maximum minimum mod mul neg sqrt sub".split()
+"""Those that it has none for."""
 TRIPS: Final = 41
+UNFIT: Final = ("twice_v", "select", "isfinite", "splat", "load")
+"""No names of functions on vectors for an operator with one operand."""
 
 _MODULE: Final = """
 prog.proc @f(%x: memref<{n}xfloat64>, %u: memref<{n}xfloat64>, %y: memref<{n}xfloat64>) {{input_count=2}} {{
@@ -128,9 +132,12 @@ def test_other_systems_have_none(tmp_path: Path) -> None:
 # --- text -------------------------------------------------------------------------------------------------------------
 
 
-def test_every_function_is_the_library_s() -> None:
-    assert {Op.get(f"prim.{name}").get_attr("TCVectorMath") for name in OPERATORS} <= FUNCTIONS.keys()
-    assert "sqrt" not in OPERATORS  # processors have it
+def test_operators_that_the_library_has_a_function_for() -> None:
+    assert FUNCTIONS.keys() >= set(OPERATORS)
+    for name in OPERATORS:
+        assert f"v_{name})" in render_source(_module(name), FAST)
+    for name in OTHERS:
+        assert "SCALY_MATH" not in render_source(_module(name), FAST)
 
 
 def test_it_is_off_unless_asked_for() -> None:
@@ -166,26 +173,63 @@ def test_what_all_lanes_share_is_computed_once() -> None:
 
 @pytest.fixture
 def cbrt() -> Iterator[None]:
-    """Register operators of a plug-in that say the library has them: one does, one does not."""
+    """Register operators of a plug-in that are functions of C: one is in the library as well, one is not."""
     with registry_scope():
         for name in ("cbrt", "tgamma"):
             op = Op.register(f"test.{name}")
             op.set_signature(("x",))
             attrs: dict[str, Any] = {"TFixedReturnType": "float64", "TVectorizable": True, "TCallEffectKind": 0}
-            attrs |= {"TCSpelling": name, "TCVectorMath": name}
-            for key, value in attrs.items():
+            for key, value in {**attrs, "TCSpelling": name}.items():
                 op.set_attr(key, value)
         yield
+
+
+def _applied(name: str) -> Node:
+    """Return a program that applies an operator of a plug-in to each element, in lanes."""
+    load = build.load(build.view("x", build.var("i"), FLOAT64))
+    value = intern_node(Op.get(f"test.{name}"), (load,), NO_ATTRS, FLOAT64)
+    x, y = build.param("x", 8), build.param("y", 8)
+    loop = build.for_(build.range_("i", 0, 8), [build.store(build.view(y, build.var("i")), value)])
+    return widened(build.program([build.proc("f", [x, y], [loop], {"input_count": 1})]), "auto", "f")
 
 
 @pytest.mark.usefixtures("cbrt")
 def test_operators_of_plug_ins() -> None:
     for name, expected in {"cbrt": True, "tgamma": False}.items():
-        load = build.load(build.view("x", build.var("i"), FLOAT64))
-        value = intern_node(Op.get(f"test.{name}"), (load,), NO_ATTRS, FLOAT64)
-        x, y = build.param("x", 8), build.param("y", 8)
-        loop = build.for_(build.range_("i", 0, 8), [build.store(build.view(y, build.var("i")), value)])
-        root = widened(build.program([build.proc("f", [x, y], [loop], {"input_count": 1})]), "auto", "f")
-        source = render_source(root, FAST)
+        source = render_source(_applied(name), FAST)
         assert (f"v_{name})" in source) == expected
         assert f"{name}(x0[lane])" in source
+
+
+@pytest.mark.usefixtures("cbrt")
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("({0} + {1})", "the C text of operator 'test.cbrt' names an operand that there is not: ({0} + {1})"),
+        # No function, one of two operands, one that gives truth values, and one that is no operator's.
+        *[(name, f"the C text of operator 'test.cbrt' on vectors is '{name}'") for name in UNFIT],
+    ],
+)
+def test_c_text_that_does_not_fit_an_operator_of_a_plug_in(text: str, said: str) -> None:
+    Op.get("test.cbrt").set_attr("TCVectorSpelling", text)
+    root = _applied("cbrt")
+    with pytest.raises(CTranslateError, match=re.escape(said)) as caught:
+        render_source(root)
+    assert caught.value.place is not None
+    statement, node = caught.value.place.statement, caught.value.place.node
+    assert node.op.name == "test.cbrt"
+    assert node in statement.args
+    assert statement in set(preorder(root))
+    assert "cbrt(" in render_source(root, COptions(dialect="c"))  # which has no vectors
+
+
+@pytest.mark.usefixtures("cbrt")
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("abs", r"scaly_lanes_\w+_abs\(scaly_lanes_\w+_load\("), ("(-{0})", r"\(-scaly_lanes_\w+_load\(")],
+)
+def test_c_text_of_an_operator_of_a_plug_in(text: str, expected: str) -> None:
+    Op.get("test.cbrt").set_attr("TCVectorSpelling", text)
+    source = render_source(_applied("cbrt"), FAST)
+    assert re.search(expected, source)
+    assert "cbrt" not in source
