@@ -19,7 +19,6 @@ from scaly_ir.tools.entry import COMPLETION, General, run_process, run_tool, wri
 from scaly_ir.tools.reporting import Reporter
 
 TOOL: Final = "scaly-check"
-INSTALL: Final = 'pip install "scaly-ir[test]"'
 
 HELP: Final = """\
 Usage: scaly-check [options] [path...]
@@ -154,6 +153,8 @@ def _run(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> 
         return reporter.code
     for package in ("pytest", "filecheck"):
         if importlib.util.find_spec(package) is None:
+            from scaly_ir.tools.golden.matcher import INSTALL
+
             reporter.say(f"error: golden tests need the package '{package}'; install it with {INSTALL}")
             return 1
     if "n" in settings.last and importlib.util.find_spec("xdist") is None:
