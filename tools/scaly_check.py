@@ -90,6 +90,8 @@ class _Settings(General):
         self.passed_on = passed_on
         for option in given:
             self.apply(option)
+        if "-" in self.paths:
+            raise UsageError("golden tests are files and folders; '-' is none")
         if "force" in self.last and not {"update-checks", "diff"} & self.last.keys():
             raise UsageError("option '--force' needs '--update' or '--diff'")
         if "update-checks" in self.last and "diff" not in self.last and os.environ.get("CI"):
