@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from scaly_ir.dialects.prog import build, ops
-from scaly_ir.graph import Node
+from scaly_ir.graph import Node, preorder
 from scaly_ir.graph.rewrite import Mode, substitute
-from scaly_ir.tools.reduce.prog.scalars import with_scalars, zero
+from scaly_ir.tools.reduce.prog.scalars import zero
 from scaly_ir.tools.reduce.prog.walk import (
     changed,
     declared,
@@ -19,6 +19,7 @@ from scaly_ir.tools.reduce.prog.walk import (
     procedures_of,
     rewritten,
     used,
+    with_own_operands,
     with_procedures,
 )
 from scaly_ir.types import INT64, DType
@@ -198,8 +199,9 @@ def _without_names(procedure: Node, names: dict[str, str | None]) -> tuple[Node,
                 if other is None:
                     return ()
                 operand = other
-            operands.append(with_scalars(operand, replaced))
-        return (statement.replace(args=[*operands, *statement.args[len(operands) :]]),)
+            found = {node: made for node in preorder(operand) if (made := replaced(node)) is not None}
+            operands.append(substitute(operand, found, mode=Mode.ONCE))
+        return (with_own_operands(statement, operands),)
 
     made = rewritten(procedure, change)
     return (_without_params(made, gone) if gone else made), gone
