@@ -6,8 +6,12 @@ run of a tool starts here, so nothing is imported that only a mistake needs.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
+
+if TYPE_CHECKING:
+    from scaly_ir.pass_manager import Pass, Registry
 
 _T = TypeVar("_T")
 
@@ -70,6 +74,26 @@ class Given(NamedTuple):
             raise self.wrong(f"option '{_dashed(self.name)}' expects a number of at least {least}, got '{self.text}'")
         return int(self.text)
 
+    def real(self, what: str = "a number") -> float:
+        """Return the value as a number with a fraction; `UsageError` when it is none, negative or infinite."""
+        try:
+            value = float(self.text)
+        except ValueError:
+            value = math.nan
+        if not 0 <= value < math.inf:
+            raise self.wrong(f"option '{_dashed(self.name)}' expects {what} of at least 0, got '{self.text}'")
+        return value
+
+    def pipeline(self, passes: Registry) -> list[Pass]:
+        """Return the passes that the value names, which are among `passes`; `UsageError` when it is no pipeline."""
+        from scaly_ir.errors import PipelineError
+        from scaly_ir.pass_manager import build_pipeline
+
+        try:
+            return build_pipeline(self.text, passes)
+        except PipelineError as failure:
+            raise self.wrong(str(failure), failure.start, failure.end) from failure
+
 
 def _dashed(name: str) -> str:
     return f"-{name}" if len(name) == 1 else f"--{name}"
@@ -116,6 +140,21 @@ def parse_arguments(
             else:
                 raise _unknown(argument, [*by_name, *shorthands])
     return given, files
+
+
+def file_and_function(words: Sequence[str], does: str) -> tuple[str | None, str]:
+    """Return the file among words, if any, and the function without its ``@``, empty when there is none.
+
+    `does` begins the message of the `UsageError` on several, as in ``scaly-run runs``.
+    """
+    functions = [word for word in words if word.startswith("@")]
+    files = [word for word in words if not word.startswith("@")]
+    for found, what in ((files, "file"), (functions, "function")):
+        if len(found) > 1:
+            raise UsageError(f"{does} one {what}, found '{found[0]}' and '{found[1]}'")
+    if "@" in functions:
+        raise UsageError("'@' expects the name of a function behind it")
+    return (files[0] if files else None), (functions[0][1:] if functions else "")
 
 
 def _option(argument: _Argument, option: Option, left: Iterator[str], by_name: Mapping[str, Option]) -> Given:

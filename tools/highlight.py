@@ -1,6 +1,6 @@
 """IR in colour, for terminals: every token in the colour of its class, and not a character changed otherwise.
 
-The classes are those that editors know (comment, entity, type, constant, string), the tokens those of all dialects.
+The classes are comment, operation, symbol, type and constant; the tokens are those of all dialects.
 """
 
 from __future__ import annotations

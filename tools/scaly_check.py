@@ -19,7 +19,6 @@ from scaly_ir.tools.entry import COMPLETION, General, run_process, run_tool, wri
 from scaly_ir.tools.reporting import Reporter
 
 TOOL: Final = "scaly-check"
-INSTALL: Final = 'pip install "scaly-ir[test]"'
 
 HELP: Final = """\
 Usage: scaly-check [options] [path...]
@@ -91,6 +90,8 @@ class _Settings(General):
         self.passed_on = passed_on
         for option in given:
             self.apply(option)
+        if "-" in self.paths:
+            raise UsageError("golden tests are files and folders; '-' is none")
         if "force" in self.last and not {"update-checks", "diff"} & self.last.keys():
             raise UsageError("option '--force' needs '--update' or '--diff'")
         if "update-checks" in self.last and "diff" not in self.last and os.environ.get("CI"):
@@ -154,6 +155,8 @@ def _run(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> 
         return reporter.code
     for package in ("pytest", "filecheck"):
         if importlib.util.find_spec(package) is None:
+            from scaly_ir.tools.golden.matcher import INSTALL
+
             reporter.say(f"error: golden tests need the package '{package}'; install it with {INSTALL}")
             return 1
     if "n" in settings.last and importlib.util.find_spec("xdist") is None:

@@ -125,7 +125,7 @@ class _Settings(General):
         """Take note of an option."""
         match option.name:
             case "pass":
-                self.passes += _passes(option)
+                self.passes += option.pipeline(PASSES)
             case "o":
                 self.output = option.text
             case "stdin-name":
@@ -147,16 +147,6 @@ class _Settings(General):
                     self.question = self.question or option
                 if not (self.looking.apply(option) or self.printing.apply(option)):
                     super().apply(option)
-
-
-def _passes(option: Given) -> list[Pass]:
-    from scaly_ir.errors import PipelineError
-    from scaly_ir.pass_manager import build_pipeline
-
-    try:
-        return build_pipeline(option.text, PASSES)
-    except PipelineError as failure:
-        raise option.wrong(str(failure), failure.start, failure.end) from failure
 
 
 def _up_to(option: Given, passes: list[Pass]) -> list[Pass]:

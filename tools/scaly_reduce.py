@@ -5,14 +5,13 @@ The command line of the tool; how a file is reduced is `reduce.driver`'s. Source
 
 from __future__ import annotations
 
-import math
 import os
 import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, TextIO
 
 from scaly_ir.passes import PASSES
-from scaly_ir.tools.command_line import Given, Option, UsageError, parse_arguments
+from scaly_ir.tools.command_line import Given, Option, UsageError, file_and_function, parse_arguments
 from scaly_ir.tools.entry import (
     GENERAL_HELP,
     GENERAL_OPTIONS,
@@ -106,27 +105,20 @@ class _Settings(General):
         given, words = parse_arguments(_with_jobs(argv), OPTIONS, PASSES)
         for option in given:
             self.apply(option)
-        functions = [word for word in words if word.startswith("@")]
-        files = [word for word in words if not word.startswith("@")]
-        for found, what in ((files, "file"), (functions, "function")):
-            if len(found) > 1:
-                raise UsageError(f"{TOOL} takes one {what}, found '{found[0]}' and '{found[1]}'")
-        self.file = files[0] if files else ""
-        self.function = functions[0][1:] if functions else ""
+        file, self.function = file_and_function(words, f"{TOOL} takes")
+        self.file = file or ""
         if self.print_and_exit:
             return
-        self._check(bool(functions))
+        self._check()
         self.timeout = self._seconds("timeout", 10.0)
         self.max_time = self._seconds("max-time", None)
-        self.jobs = self.last["j"].number() if "j" in self.last else 1
-        if self.jobs < 1:
-            raise self.last["j"].wrong("option '-j' expects a number of at least 1, got '0'")
+        self.jobs = self.last["j"].number(1) if "j" in self.last else 1
         self.seed = self.last["random"].number() if "random" in self.last else 0
 
     def apply(self, option: Given) -> None:
         """Take note of one option."""
         if option.name == "pass":
-            self.passes += _passes(option)
+            self.passes += option.pipeline(PASSES)
         elif option.name in _GENERAL_NAMES:
             super().apply(option)
             if option.name == "load-plugin":
@@ -136,7 +128,7 @@ class _Settings(General):
         else:
             self.last[option.name] = option
 
-    def _check(self, has_function: bool) -> None:
+    def _check(self) -> None:
         """Refuse what goes with nothing."""
         last = self.last
         if not self.file:
@@ -151,7 +143,7 @@ class _Settings(General):
         if "test" in last and (self.passes or "no-verify-each" in last):
             name = "--pass" if self.passes else "--no-verify-each"
             raise UsageError(f"option '{name}' does not go with '--test', whose command runs the passes")
-        for given, what in ((has_function, "a function"), ("random" in last, "option '--random'")):
+        for given, what in ((self.function, "a function"), ("random" in last, "option '--random'")):
             if given and "miscompile" not in last:
                 raise UsageError(f"{what} needs '--miscompile'")
         if "text" in last and "miscompile" in last:
@@ -169,15 +161,7 @@ class _Settings(General):
     def _seconds(self, name: str, default: float | None) -> float | None:
         """Return a number of seconds; None for 0, which sets no limit."""
         option = self.last.get(name)
-        if option is None:
-            return default
-        try:
-            value = float(option.text)
-        except ValueError:
-            value = math.nan
-        if not 0 <= value < math.inf:
-            raise option.wrong(f"option '--{name}' expects seconds, a number of at least 0, got '{option.text}'")
-        return value or None
+        return default if option is None else option.real("seconds, a number") or None
 
     @property
     def output(self) -> str:
@@ -195,16 +179,6 @@ class _Settings(General):
 def _with_jobs(argv: Sequence[str]) -> list[str]:
     """Return the arguments with ``-j4`` as ``-j=4``, as make takes it."""
     return [re.sub(r"^-j(?=\d+$)", "-j=", text) for text in argv]
-
-
-def _passes(option: Given) -> list[Pass]:
-    from scaly_ir.errors import PipelineError
-    from scaly_ir.pass_manager import build_pipeline
-
-    try:
-        return build_pipeline(option.text, PASSES)
-    except PipelineError as failure:
-        raise option.wrong(str(failure), failure.start, failure.end) from failure
 
 
 def main(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:

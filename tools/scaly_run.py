@@ -5,11 +5,10 @@ The command line of the tool; what it does with a file is `run.driver`'s. Source
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, TextIO
 
-from scaly_ir.tools.command_line import Given, Option, UsageError, parse_arguments
+from scaly_ir.tools.command_line import Given, Option, UsageError, file_and_function, parse_arguments
 from scaly_ir.tools.entry import (
     GENERAL_HELP,
     GENERAL_OPTIONS,
@@ -105,7 +104,8 @@ class _Settings(General):
         self.last: dict[str, Given] = {}
         """Every option but ``in`` as it was given last."""
         given, words = parse_arguments(argv, OPTIONS, {})
-        self.path, self.function = _file_and_function(words)
+        file, self.function = file_and_function(words, f"{TOOL} runs")
+        self.path = "-" if file is None else file
         for option in given:
             self.apply(option)
         self._check_engines()
@@ -155,8 +155,8 @@ class _Settings(General):
         wanted.sources = Sources(self.inputs, text("in-npz"), last["random"].number() if "random" in last else None)
         wanted.engine = "c" if text("engine") == "c" else "ref"
         wanted.compare = None if compare is None else compare.text
-        wanted.rtol = _tolerance(last.get("rtol"))
-        wanted.atol = _tolerance(last.get("atol"))
+        wanted.rtol = last["rtol"].real() if "rtol" in last else None
+        wanted.atol = last["atol"].real() if "atol" in last else None
         if "print" in last:
             wanted.style = last["print"].choice({"full": "full", "summary": "summary", "none": "none"})
         wanted.digits = last["digits"].number(1) if "digits" in last else None
@@ -176,30 +176,6 @@ class _Settings(General):
 
 _VALUES: Final = frozenset([option.names[0] for option in OPTIONS]) - {option.names[0] for option in GENERAL_OPTIONS}
 """The options that are looked at when all are known."""
-
-
-def _file_and_function(words: Sequence[str]) -> tuple[str, str]:
-    functions = [word for word in words if word.startswith("@")]
-    files = [word for word in words if not word.startswith("@")]
-    for found, what in ((files, "file"), (functions, "function")):
-        if len(found) > 1:
-            raise UsageError(f"{TOOL} runs one {what}, found '{found[0]}' and '{found[1]}'")
-    name = functions[0][1:] if functions else ""
-    if functions and not name:
-        raise UsageError("'@' expects the name of a function behind it")
-    return (files[0] if files else "-"), name
-
-
-def _tolerance(option: Given | None) -> float | None:
-    if option is None:
-        return None
-    try:
-        value = float(option.text)
-    except ValueError:
-        value = math.nan
-    if not value >= 0 or value == math.inf:
-        raise option.wrong(f"option '--{option.name}' expects a number of at least 0, got '{option.text}'")
-    return value
 
 
 def main(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -30,6 +31,12 @@ def _script(tool: str, shell: str) -> str:
     done = run_tool(TOOLS[tool].main, [f"--completion={shell}"])
     assert (done.code, done.err) == (0, "")
     return done.out
+
+
+def test_the_page_names_all_tools() -> None:
+    page = Path(__file__).resolve().parents[2] / "docs/editors.md"
+    loops = re.findall(r"^for tool in (.*?);", page.read_text(), re.MULTILINE)
+    assert [loop.split() for loop in loops] == [list(TOOLS)] * len(SHELLS)
 
 
 @pytest.fixture

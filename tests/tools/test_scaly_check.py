@@ -178,6 +178,7 @@ def _hide(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
         (["-k"], "option '-k' needs a value"),
         (["--color=blue"], "option '--color' expects 'auto', 'always' or 'never', got 'blue'"),
         (["--diff=x"], "option '--diff' takes no value"),
+        (["-"], "golden tests are files and folders; '-' is none"),
     ],
 )
 def test_a_wrong_command_line(argv: list[str], message: str) -> None:

@@ -473,6 +473,7 @@ def test_an_input_that_is_not_interesting() -> None:
         (["--crash"], "no file to reduce; '-' is standard input"),
         (["x.sir", "y.sir", "--crash"], "scaly-reduce takes one file, found 'x.sir' and 'y.sir'"),
         (["x.sir", "@f", "@g", "--miscompile"], "scaly-reduce takes one function, found '@f' and '@g'"),
+        (["x.sir", "@", "--miscompile"], "'@' expects the name of a function behind it"),
         (["x.sir", "@f", "--crash"], "a function needs '--miscompile'"),
         (["x.sir", "--crash", "--random=1"], "option '--random' needs '--miscompile'"),
         (["x.sir", "--crash", "--miscompile"], f"options '--crash' and '--miscompile' {TWO}"),
@@ -483,7 +484,7 @@ def test_an_input_that_is_not_interesting() -> None:
         ),
         (["x.sir", "--miscompile", "--text"], "option '--text' does not go with '--miscompile', which runs a function"),
         (["x.sir", "--crash", "-j0"], "option '-j' expects a number of at least 1, got '0'"),
-        (["x.sir", "--crash", "-j", "two"], "option '-j' expects a number of at least 0, got 'two'"),
+        (["x.sir", "--crash", "-j", "two"], "option '-j' expects a number of at least 1, got 'two'"),
         (
             ["x.sir", "--crash", "--timeout=soon"],
             "option '--timeout' expects seconds, a number of at least 0, got 'soon'",

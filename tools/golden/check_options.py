@@ -16,12 +16,13 @@ from scaly_ir.text.diagnostics import did_you_mean
 NAMES: Final = ("filecheck", "FileCheck")
 """The command names that mean the matcher."""
 
-_FLAGS: Final = {
+FLAGS: Final = {
     "match-full-lines": "match_full_lines",
     "strict-whitespace": "strict_whitespace",
     "enable-var-scope": "enable_var_scope",
     "allow-empty": "allow_empty",
 }
+"""The options without a value, each with the field of `CheckOptions` that holds it."""
 _VALUED: Final = ("check-prefix", "check-prefixes", "input-file")
 _MISSING: Final = (
     "allow-deprecated-dag-overlap",
@@ -79,10 +80,10 @@ def parse(arguments: Sequence[str]) -> CheckOptions:
             variables[name] = value
         else:
             option, equals, value = argument.lstrip("-").partition("=")
-            if option in _FLAGS:
+            if option in FLAGS:
                 if equals:
                     raise OptionError(f"option '--{option}' takes no value", index)
-                flags[_FLAGS[option]] = True
+                flags[FLAGS[option]] = True
             elif option not in _VALUED:
                 raise _unknown(option, index)
             else:
@@ -104,7 +105,7 @@ def _unknown(option: str, index: int) -> OptionError:
         return OptionError(
             f"option '--{option}' of LLVM's FileCheck is not supported by the 'filecheck' package", index
         )
-    known = [f"--{name}" for name in (*_FLAGS, *_VALUED)]
+    known = [f"--{name}" for name in (*FLAGS, *_VALUED)]
     return OptionError(f"unknown option '--{option}'{did_you_mean('--' + option, known)}", index)
 
 

@@ -15,7 +15,7 @@ from typing import Final
 
 from scaly_ir.text.source import Source
 from scaly_ir.tools.golden import matcher
-from scaly_ir.tools.golden.check_options import CheckOptions
+from scaly_ir.tools.golden.check_options import FLAGS, CheckOptions
 from scaly_ir.tools.golden.matcher import CheckResult
 
 DISAGREES: Final = 3
@@ -70,13 +70,8 @@ class SecondOpinion:
 def _arguments(options: CheckOptions) -> Iterator[str]:
     yield "--dump-input=never"
     yield f"--check-prefixes={','.join(options.prefixes)}"
-    for name, given in (
-        ("match-full-lines", options.match_full_lines),
-        ("strict-whitespace", options.strict_whitespace),
-        ("enable-var-scope", options.enable_var_scope),
-        ("allow-empty", options.allow_empty),
-    ):
-        if given:
+    for name, field in FLAGS.items():
+        if getattr(options, field):
             yield f"--{name}"
     for name, value in options.variables:
         yield f"-D{name}={value}"

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 VERSION: Final = "1.0.6"
 """The release of `filecheck` that `recorder` is written for; pyproject.toml pins the same."""
 
-_INSTALL: Final = 'pip install "scaly-ir[test]"'
+INSTALL: Final = 'pip install "scaly-ir[test]"'
+"""What brings what golden tests need."""
 
 
 class MissingPackageError(Exception):
@@ -71,14 +72,15 @@ class CheckResult:
 
 
 @functools.cache
-def _recorder() -> ModuleType:
+def require() -> ModuleType:
+    """Return the module that works with `filecheck`; raise `MissingPackageError` where that cannot be had."""
     try:
         found = importlib.metadata.version("filecheck")
     except importlib.metadata.PackageNotFoundError:
-        raise MissingPackageError(f"golden tests need the package 'filecheck'; install it with {_INSTALL}") from None
+        raise MissingPackageError(f"golden tests need the package 'filecheck'; install it with {INSTALL}") from None
     if found != VERSION:
         message = (
-            f"golden tests need version {VERSION} of the package 'filecheck', found {found}; install it with {_INSTALL}"
+            f"golden tests need version {VERSION} of the package 'filecheck', found {found}; install it with {INSTALL}"
         )
         raise MissingPackageError(message)
     return importlib.import_module("scaly_ir.tools.golden.recorder")
@@ -86,7 +88,7 @@ def _recorder() -> ModuleType:
 
 def check(options: CheckOptions, expected: Source, output: Source) -> CheckResult:
     """Check `output` against the directives in `expected`; raise `MissingPackageError`."""
-    recorder = _recorder()
+    recorder = require()
     directives = scan(expected, options.prefixes)
     if not directives:
         names = ", ".join([f"'{prefix}'" for prefix in options.prefixes])

@@ -6,13 +6,10 @@ Owns what differs between `scaly-check` and pytest. It is loaded by name, so tha
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final
 
 import pytest
 
 from scaly_ir.tools.golden.plugin import ROOTS, configured_roots
-
-INTERRUPTED: Final = pytest.StashKey[bool]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -113,7 +113,21 @@ class GoldenFile(pytest.File):
             yield item
 
 
-class GoldenItem(pytest.Item):
+class Item(pytest.Item):
+    """An item that ends with a report where others show a traceback."""
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """Show the report, or what to install."""
+        from scaly_ir.tools.golden.matcher import MissingPackageError
+
+        if isinstance(excinfo.value, GoldenFailure):
+            return str(excinfo.value)
+        if isinstance(excinfo.value, MissingPackageError):
+            return f"error: {excinfo.value}"
+        return super().repr_failure(excinfo, style)
+
+
+class GoldenItem(Item):
     """Run one RUN line."""
 
     def __init__(self, *, test: GoldenTest, line: RunLine, **rest: Any) -> None:
@@ -126,16 +140,12 @@ class GoldenItem(pytest.Item):
         from scaly_ir.tools.golden import report
         from scaly_ir.tools.golden.execute import run
         from scaly_ir.tools.golden.isolation import isolated
-        from scaly_ir.tools.golden.matcher import MissingPackageError
         from scaly_ir.tools.golden.run_line import Paths, needs_temporary
 
         temporary = kept_folder(self) if needs_temporary(self.line) else None
         paths = Paths(self.path, temporary / f"{self.path.stem}.tmp" if temporary else None)
-        try:
-            with isolated(self.path.parent) as changes:
-                done = run(self.test, self.line, paths, check=checker(self.config))
-        except MissingPackageError as problem:
-            raise GoldenFailure(f"error: {problem}") from None
+        with isolated(self.path.parent) as changes:
+            done = run(self.test, self.line, paths, check=checker(self.config))
         if any(command.failure for command in done):
             keep = temporary or kept_folder(self)
             explained = [report.explain(self.test, self.line, done, paths, keep, self.nodeid)]
@@ -144,12 +154,6 @@ class GoldenItem(pytest.Item):
             raise GoldenFailure(*report.changed(self.line, changes))
         if temporary:
             shutil.rmtree(temporary, ignore_errors=True)
-
-    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """Show the report instead of a traceback."""
-        if isinstance(excinfo.value, GoldenFailure):
-            return str(excinfo.value)
-        return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, int, str]:
         """Return the place of the RUN line and what to call the item in a heading."""

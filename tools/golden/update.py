@@ -74,16 +74,15 @@ def write_checks(path: Path, name: str, paths: Paths, keep: Path, node_id: str, 
     An output may have the numbers of lines in a form that is not known here, and new checks move lines. So the file is
     made anew until that changes nothing.
     """
-    made = last = update(path, name, paths, keep, node_id, force=force)
+    first = last = update(path, name, paths, keep, node_id, force=force)
     for _ in range(_ROUNDS):
+        if last.data == last.before:
+            break
         failure = last.write()
         if failure is not None:
             raise BadTestFileError(render_all([failure]))
-        again = update(path, name, paths, keep, node_id, force=force)
-        if again.data == last.data:
-            break
-        last = again
-    return replace(last, before=made.before)
+        last = update(path, name, paths, keep, node_id, force=force)
+    return replace(last, before=first.before)
 
 
 def update(path: Path, name: str, paths: Paths, keep: Path, node_id: str, *, force: bool = False) -> Update:

@@ -12,11 +12,11 @@ from typing import Any, Final
 
 import pytest
 
-from scaly_ir.tools.golden import report
+from scaly_ir.tools.golden import matcher, report
 from scaly_ir.tools.golden.execute import run
 from scaly_ir.tools.golden.golden_file import BadTestFileError, GoldenTest, load
 from scaly_ir.tools.golden.isolation import isolated
-from scaly_ir.tools.golden.plugin import GoldenFailure, GoldenFile, checker, kept_folder, shown
+from scaly_ir.tools.golden.plugin import GoldenFailure, GoldenFile, Item, checker, kept_folder, shown
 from scaly_ir.tools.golden.run_line import Paths, RunLine
 from scaly_ir.tools.golden.update import KeptError, update, write_checks
 
@@ -24,7 +24,7 @@ DIFF: Final = "scaly_golden_diff"
 """The property of a report that holds what changed."""
 
 
-class UpdateItem(pytest.Item):
+class UpdateItem(Item):
     """Make the checks of a file anew, and run it."""
 
     def __init__(self, *, preview: bool, force: bool, named: bool, **rest: Any) -> None:
@@ -36,6 +36,8 @@ class UpdateItem(pytest.Item):
 
     def runtest(self) -> None:
         """Write the file and run it; raise `GoldenFailure` with what is wrong."""
+        if not self._preview:
+            matcher.require()  # before a file is written that could not be run
         name = shown(self.path, self.config)
         folder = kept_folder(self)
         paths = Paths(self.path, folder / f"{self.path.stem}.tmp")
@@ -72,12 +74,6 @@ class UpdateItem(pytest.Item):
             node_id = self.nodeid.removesuffix(self.name) + line.name
             yield report.explain(test, line, done, paths, folder / line.name, node_id)
         yield from report.changed(line, changes)
-
-    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """Show the report instead of a traceback."""
-        if isinstance(excinfo.value, GoldenFailure):
-            return str(excinfo.value)
-        return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, int, str]:
         """Return the place of the file and what to call the item in a heading."""

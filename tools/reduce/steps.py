@@ -157,15 +157,17 @@ class _Lines:
 # --- attributes, which are alike everywhere ---------------------------------------------------------------------------
 
 
+def optional_keys(node: Node) -> list[str]:
+    """Return the attributes of a node that may be left out and that text shows."""
+    specs = node.op.attr_specs or {}
+    return [key for key in node.attrs if key in specs and specs[key].printed and not specs[key].required]
+
+
 def optional_attributes(root: Node) -> Iterator[tuple[Node, str]]:
     """Yield each attribute that may be left out of a node that a root reaches, with its node."""
-    from scaly_ir.signature import REQUIRED
-
     for node in preorder(root):
-        for key in node.attrs:
-            spec = (node.op.attr_specs or {}).get(key)
-            if spec is not None and spec.default is not REQUIRED and spec.printed:
-                yield node, key
+        for key in optional_keys(node):
+            yield node, key
 
 
 def without_attributes(edits: Sequence[tuple[Node, str]]) -> dict[Node, Node]:

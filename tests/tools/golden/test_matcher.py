@@ -239,9 +239,9 @@ def test_a_large_output_takes_linear_time() -> None:
 
 @pytest.fixture
 def _fresh() -> Iterator[None]:
-    matcher._recorder.cache_clear()
+    matcher.require.cache_clear()
     yield
-    matcher._recorder.cache_clear()
+    matcher.require.cache_clear()
 
 
 @pytest.mark.usefixtures("_fresh")

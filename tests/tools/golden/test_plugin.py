@@ -265,20 +265,39 @@ def test_items_work_in_the_folder_of_their_file(run_pytest: RunPytest) -> None:
     run_pytest(files).assert_outcomes(passed=2)
 
 
-def test_a_missing_matcher_says_what_to_install(run_pytest: RunPytest, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def _no_matcher(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing() -> types.ModuleType:
         raise matcher.MissingPackageError("golden tests need the package 'filecheck'; install it")
 
-    monkeypatch.setattr(matcher, "_recorder", missing)
+    monkeypatch.setattr(matcher, "require", missing)
+    monkeypatch.delenv("CI", raising=False)
+
+
+@pytest.mark.usefixtures("_no_matcher")
+def test_a_missing_matcher_says_what_to_install(run_pytest: RunPytest) -> None:
     result = run_pytest({"testdata/x.sir": PASSES, "testdata/y.sir": "// RUN: cat %s\n"})
     result.assert_outcomes(failed=1, passed=1)
     result.stdout.fnmatch_lines(["error: golden tests need the package 'filecheck'; install it"])
     result.stdout.no_fnmatch_line("*Traceback*")
 
 
+@pytest.mark.usefixtures("_no_matcher")
+def test_no_checks_are_written_that_cannot_be_tried(run_pytest: RunPytest, pytester: pytest.Pytester) -> None:
+    text = "// RUN: echo a | filecheck %s\n"
+    result = run_pytest({"testdata/x.sir": text}, "--scaly-update-checks")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["error: golden tests need the package 'filecheck'; install it"])
+    result.stdout.no_fnmatch_line("*Traceback*")
+    assert (pytester.path / "testdata/x.sir").read_text() == text
+    result = run_pytest({}, "--scaly-update-diff")
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["+// CHECK: a"])
+
+
 def test_a_bug_in_the_plugin_is_not_hidden(run_pytest: RunPytest, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken() -> types.ModuleType:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(matcher, "_recorder", broken)
+    monkeypatch.setattr(matcher, "require", broken)
     run_pytest({"testdata/x.sir": PASSES}).stdout.fnmatch_lines(["*ZeroDivisionError*"])

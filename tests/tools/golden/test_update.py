@@ -296,6 +296,23 @@ def test_what_a_line_registers_is_gone_for_the_next(folder: Path, monkeypatch: p
     assert checks(new.data.decode())[2:] == ["CHECK:      True", "CHECK-NEXT: x"]
 
 
+def test_lines_are_run_until_nothing_changes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs: list[None] = []
+
+    def tool(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
+        runs.append(None)
+        stdout.write("a\n")
+        return 0
+
+    monkeypatch.setitem(commands._BUILT_IN, "tool", tool)
+    path = folder / "x.sir"
+    path.write_text("// RUN: tool | filecheck %s\n")
+    first = write_checks(path, "x.sir", Paths(path), folder, "x.sir::update")
+    assert (len(runs), first.data) == (2, path.read_bytes())
+    again = write_checks(path, "x.sir", Paths(path), folder, "x.sir::update")
+    assert (len(runs), again.diff) == (3, [])
+
+
 def test_the_temporary_path(folder: Path) -> None:
     text = made(folder, "// RUN: not cat %t 2>&1 | filecheck %s\n")
     assert checks(text)[1:] == ["CHECK: cat: error: cannot read '{{.*}}': No such file or directory"]

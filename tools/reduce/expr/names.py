@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from scaly_ir.dialects.expr import ops
-from scaly_ir.dialects.expr.functions import inputs_of, make_function, outputs_of
+from scaly_ir.dialects.expr.functions import inputs_of
 from scaly_ir.graph import Node
-from scaly_ir.tools.reduce.expr.rebuild import Changes, functions_of, with_changes
+from scaly_ir.tools.reduce.expr.rebuild import Changes, Make, functions_of, with_changes
 from scaly_ir.tools.reduce.names import shorter_names
 
 
@@ -40,24 +40,18 @@ def long_names(root: Node) -> list[Name]:
 def renamed(root: Node, edits: Sequence[Name]) -> Node | None:
     """Give other names."""
     listed = functions_of(root)
+    inputs = {(function, node.attrs["name"]): node for function in listed for node in inputs_of(function)}
     changes = Changes()
-    new: dict[tuple[int, str], dict[str, str]] = {}
-    for at, kind, old, short in edits:
-        new.setdefault((at, kind), {})[old] = short
-    for at, function in enumerate(listed):
-        inputs = new.get((at, "input"), {})
-        for node in inputs_of(function):
-            if node.attrs["name"] in inputs:
-                name = inputs[node.attrs["name"]]
-                changes.operations[function, node] = lambda node, values, name=name: node.with_attrs(name=name)  # type: ignore[misc]
-        changes.names[function] = _named(new.get((at, "function"), {}), new.get((at, "output"), {}))
+    for at, kind, old, new in edits:
+        function = listed[at]
+        if kind == "function":
+            changes.function_names[function] = new
+        elif kind == "output":
+            changes.output_names[function, old] = new
+        else:
+            changes.operations[function, inputs[function, old]] = _named(new)
     return with_changes(root, changes)
 
 
-def _named(functions: dict[str, str], outputs: dict[str, str]) -> Callable[[Node], Node]:
-    def finish(function: Node) -> Node:
-        name = str(function.attrs["name"])
-        names = [outputs.get(each, each) for each in function.attrs["output_names"]]
-        return make_function(functions.get(name, name), inputs_of(function), outputs_of(function), names)
-
-    return finish
+def _named(name: str) -> Make:
+    return lambda node, values: node.with_attrs(name=name)

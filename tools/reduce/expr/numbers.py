@@ -6,21 +6,16 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from scaly_ir.dialects.expr import ops
+from scaly_ir.dialects.expr.functions import inputs_of
 from scaly_ir.dialects.expr.ingest import make_const, splat
 from scaly_ir.graph import Node
 from scaly_ir.graph.rewrite import rebuild
 from scaly_ir.tables import Table
-from scaly_ir.tools.reduce.expr.rebuild import Changes, Make, Values, body_of, functions_of, with_changes
+from scaly_ir.tools.reduce.expr.rebuild import Make, Values, body_of, functions_of, with_operations
+from scaly_ir.tools.reduce.extents import Extent, first, smaller
 from scaly_ir.types import BOOL
 
 # --- extents ----------------------------------------------------------------------------------------------------------
-
-
-class Extent(NamedTuple):
-    """A number that stands in shapes and as the length of loops, and the smaller one that is tried instead."""
-
-    old: int
-    new: int
 
 
 def extents(root: Node) -> list[Extent]:
@@ -32,24 +27,17 @@ def extents(root: Node) -> list[Extent]:
                 found.update(node.type.shape)
             elif node.op is ops.LOOP:
                 found.add(node.attrs["length"])
-    return [
-        Extent(old, new) for old in sorted(found, reverse=True) if old > 1 for new in sorted({1, old // 2, old - 1})
-    ]
+    return smaller(found)
 
 
 def with_extents(root: Node, edits: Sequence[Extent]) -> Node | None:
     """Make extents smaller, wherever they stand; constants lose their last entries."""
-    sizes: dict[int, int] = {}
-    for old, new in edits:
-        sizes.setdefault(old, new)
-    make = _with_sizes(sizes)
-    changes = Changes()
-    for function in functions_of(root):
-        inputs = function.args if function.op is ops.FUNC else ()
-        for node in [*body_of(function), *inputs]:
-            if node.op in _SIZED:
-                changes.operations[function, node] = make
-    return with_changes(root, changes)
+    make = _with_sizes(first(edits))
+    changed = []
+    for at, function in enumerate(functions_of(root)):
+        inputs = inputs_of(function) if function.op is ops.FUNC else ()
+        changed += [(at, node, make) for node in [*body_of(function), *inputs] if node.op in _SIZED]
+    return with_operations(root, changed)
 
 
 _SIZED = frozenset({ops.INPUT, ops.CONST, ops.RESHAPE, ops.SLICE})
@@ -102,11 +90,7 @@ def constants(root: Node) -> list[Constant]:
 
 def with_constants(root: Node, edits: Sequence[Constant]) -> Node | None:
     """Put simpler numbers in the place of constants; of several for one, the first."""
-    listed = functions_of(root)
-    changes = Changes()
-    for at, node, number in edits:
-        changes.operations.setdefault((listed[at], node), _number(number))
-    return with_changes(root, changes)
+    return with_operations(root, [(at, node, _number(number)) for at, node, number in edits])
 
 
 def _number(number: int) -> Make:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -40,8 +40,10 @@ class Changes:
     """Which operation is an output instead, by function and position."""
     operations: dict[tuple[Node, Node], Make] = field(default_factory=dict)
     """What takes the place of operations, by function and operation."""
-    names: dict[Node, Callable[[Node], Node]] = field(default_factory=dict)
-    """What a rebuilt function becomes in the end, by function."""
+    function_names: dict[Node, str] = field(default_factory=dict)
+    """Other names of functions."""
+    output_names: dict[tuple[Node, str], str] = field(default_factory=dict)
+    """Other names of outputs, by function and name."""
 
 
 def functions_of(root: Node) -> Sequence[Node]:
@@ -72,6 +74,18 @@ def with_changes(root: Node, changes: Changes) -> Node | None:
         return _changed(root, changes)
     except (NotPossible, TypeError, ValueError, IndexError, OverflowError, ScalyError):
         return None  # there is no such operation on what its operands became
+
+
+def with_operations(root: Node, edits: Iterable[tuple[int, Node, Make]]) -> Node | None:
+    """Return a root after changes to operations, each with the number of its function; of several for one, the first.
+
+    None where that is not possible.
+    """
+    listed = functions_of(root)
+    changes = Changes()
+    for at, node, make in edits:
+        changes.operations.setdefault((listed[at], node), make)
+    return with_changes(root, changes)
 
 
 def _changed(root: Node, changes: Changes) -> Node | None:
@@ -109,10 +123,10 @@ def _function(function: Node, changes: Changes, done: Mapping[Node, Node]) -> No
     if not is_function:
         return function.replace(args=results)
     names = [name for at, name in enumerate(function.attrs["output_names"]) if at not in left_out]
+    names = [changes.output_names.get((function, name), name) for name in names]
     kept = [values[node] for at, node in enumerate(inputs) if at not in gone]
-    made = make_function(function.attrs["name"], kept, results, names)
-    finish = changes.names.get(function)
-    return made if finish is None else finish(made)
+    name = changes.function_names.get(function, str(function.attrs["name"]))
+    return make_function(name, kept, results, names)
 
 
 def _operation(node: Node, values: Values, changes: Changes, done: Mapping[Node, Node]) -> Node:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
@@ -10,7 +11,6 @@ from scaly_ir.dialects.expr.functions import inputs_of, outputs_of
 from scaly_ir.dialects.expr.substitution import substitute_inputs
 from scaly_ir.graph import Node
 from scaly_ir.graph.rewrite import rebuild
-from scaly_ir.signature import REQUIRED
 from scaly_ir.tools.reduce.expr.rebuild import (
     Changes,
     Make,
@@ -19,8 +19,10 @@ from scaly_ir.tools.reduce.expr.rebuild import (
     functions_of,
     results_of,
     with_changes,
+    with_operations,
     zero,
 )
+from scaly_ir.tools.reduce.steps import optional_keys
 
 # --- functions --------------------------------------------------------------------------------------------------------
 
@@ -62,11 +64,7 @@ def operations(root: Node) -> list[Removal]:
 
 def without_operations(root: Node, edits: Sequence[Removal]) -> Node | None:
     """Put other values in the place of operations; of several for one, the first."""
-    listed = functions_of(root)
-    changes = Changes()
-    for at, node, instead in edits:
-        changes.operations.setdefault((listed[at], node), _instead(instead))
-    return with_changes(root, changes)
+    return with_operations(root, [(at, node, _instead(instead)) for at, node, instead in edits])
 
 
 def _instead(value: Node | None) -> Make:
@@ -157,8 +155,7 @@ def calls(root: Node) -> list[Call]:
 
 def without_calls(root: Node, edits: Sequence[Call]) -> Node | None:
     """Put what they compute in the place of calls."""
-    listed = functions_of(root)
-    return with_changes(root, Changes(operations={(listed[at], node): _inlined for at, node in edits}))
+    return with_operations(root, [(at, node, _inlined) for at, node in edits])
 
 
 def _inlined(node: Node, values: Values) -> Node:
@@ -180,26 +177,20 @@ class Attribute(NamedTuple):
 
 def attributes(root: Node) -> list[Attribute]:
     """Return the attributes that may be left out."""
-    found = []
-    for at, function in enumerate(functions_of(root)):
-        for node in body_of(function):
-            for key in node.attrs:
-                spec = (node.op.attr_specs or {}).get(key)
-                if spec is not None and spec.default is not REQUIRED:
-                    found.append(Attribute(at, node, key))
-    return found
+    return [
+        Attribute(at, node, key)
+        for at, function in enumerate(functions_of(root))
+        for node in body_of(function)
+        for key in optional_keys(node)
+    ]
 
 
 def without_attributes(root: Node, edits: Sequence[Attribute]) -> Node | None:
     """Leave out attributes."""
-    listed = functions_of(root)
-    keys: dict[tuple[Node, Node], list[str]] = {}
+    keys: dict[tuple[int, Node], list[str]] = defaultdict(list)
     for at, node, key in edits:
-        keys.setdefault((listed[at], node), []).append(key)
-    changes = Changes()
-    for place, gone in keys.items():
-        changes.operations[place] = _without(gone)
-    return with_changes(root, changes)
+        keys[at, node].append(key)
+    return with_operations(root, [(at, node, _without(gone)) for (at, node), gone in keys.items()])
 
 
 def _without(keys: Sequence[str]) -> Make:

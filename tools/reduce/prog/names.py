@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -41,9 +42,12 @@ def _shortened(procedure: int | None, names: Sequence[str]) -> list[Name]:
 def renamed(root: Node, edits: Sequence[Name]) -> Node | None:
     """Give other names."""
     made = []
-    own = {old: new for at, old, new in edits if at is None}
+    by_procedure: dict[int | None, dict[str, str]] = defaultdict(dict)
+    for where, old, new in edits:
+        by_procedure[where][old] = new
+    own = by_procedure[None]
     for at, procedure in enumerate(procedures_of(root)):
-        names = {old: new for where, old, new in edits if where == at}
+        names = by_procedure[at]
         made.append(_with_names(procedure, names, own) if names or own else procedure)
     return with_procedures(root, made)
 

@@ -10,17 +10,12 @@ from typing import NamedTuple
 from scaly_ir.dialects.prog import build, ops
 from scaly_ir.graph import Node, preorder
 from scaly_ir.graph.rewrite import Mode, substitute
-from scaly_ir.tools.reduce.prog.walk import changed, own_operands, places, procedures_of, with_procedures
+from scaly_ir.tools.reduce.extents import Extent, first, smaller
+from scaly_ir.tools.reduce.prog.scalars import Replacement, found_in, replaced
+from scaly_ir.tools.reduce.prog.walk import procedures_of, with_procedures
 from scaly_ir.types import INT64
 
 # --- extents everywhere -----------------------------------------------------------------------------------------------
-
-
-class Extent(NamedTuple):
-    """A number that stands in shapes and as the end of loops, and the smaller one that is tried instead."""
-
-    old: int
-    new: int
 
 
 def extents(root: Node) -> list[Extent]:
@@ -31,16 +26,12 @@ def extents(root: Node) -> list[Extent]:
             found.update(node.attrs["shape"])
         elif node.op is ops.RANGE:
             found.update([bound.attrs["value"] for bound in node.args[1:2] if bound.op is ops.CONST_INT])
-    return [
-        Extent(old, new) for old in sorted(found, reverse=True) if old > 1 for new in sorted({1, old // 2, old - 1})
-    ]
+    return smaller(found)
 
 
 def with_extents(root: Node, edits: Sequence[Extent]) -> Node:
     """Make extents smaller, wherever they stand; tables lose their last elements."""
-    sizes: dict[int, int] = {}
-    for old, new in edits:
-        sizes.setdefault(old, new)
+    sizes = first(edits)
     mapping = {}
     for node in preorder(root):
         if node.op is ops.BUFFER:
@@ -127,23 +118,9 @@ def with_smaller(root: Node, edits: Sequence[Smaller]) -> Node | None:
 # --- constants --------------------------------------------------------------------------------------------------------
 
 
-class Constant(NamedTuple):
-    """A constant in a statement, and what takes its place."""
-
-    procedure: int
-    statement: int
-    node: Node
-    instead: Node
-
-
-def constants(root: Node) -> list[Constant]:
+def constants(root: Node) -> list[Replacement]:
     """Return the constants that could be 0 or 1; large indices could be half as large."""
-    found = []
-    for at, number, statement in places(root):
-        for operand in own_operands(statement):
-            for node in preorder(operand):
-                found += [Constant(at, number, node, instead) for instead in _simpler(node)]
-    return found
+    return found_in(root, _simpler)
 
 
 def _simpler(node: Node) -> list[Node]:
@@ -156,17 +133,6 @@ def _simpler(node: Node) -> list[Node]:
     return []
 
 
-def with_constants(root: Node, edits: Sequence[Constant]) -> Node | None:
+def with_constants(root: Node, edits: Sequence[Replacement]) -> Node | None:
     """Put other constants in the place of some; of several for one, the first."""
-    by_place: dict[tuple[int, int], dict[Node, Node]] = defaultdict(dict)
-    for at, number, node, instead in edits:
-        by_place[at, number].setdefault(node, instead)
-
-    def change(at: int, number: int, statement: Node) -> Sequence[Node]:
-        mapping = by_place.get((at, number))
-        if mapping is None:
-            return (statement,)
-        operands = [substitute(operand, mapping, mode=Mode.ONCE) for operand in own_operands(statement)]
-        return (statement.replace(args=[*operands, *statement.args[len(operands) :]]),)
-
-    return changed(root, change)
+    return replaced(root, edits, mode=Mode.ONCE)

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from scaly_ir.dialects.prog import build, ops
-from scaly_ir.graph import Node
+from scaly_ir.graph import Node, preorder
 from scaly_ir.graph.rewrite import Mode, substitute
-from scaly_ir.tools.reduce.prog.scalars import with_scalars, zero
+from scaly_ir.tools.reduce.prog.scalars import zero
 from scaly_ir.tools.reduce.prog.walk import (
     changed,
     declared,
@@ -19,9 +19,10 @@ from scaly_ir.tools.reduce.prog.walk import (
     procedures_of,
     rewritten,
     used,
+    with_own_operands,
     with_procedures,
 )
-from scaly_ir.types import INT64
+from scaly_ir.types import INT64, DType
 
 # --- procedures -------------------------------------------------------------------------------------------------------
 
@@ -86,36 +87,17 @@ def _unneeded(procedure: Node, wanted: set[int]) -> set[int]:
     gone = set()
     end = -1  # of the body of the outermost loop that goes
     listed = list(numbered(procedure))
-    sizes = _sizes(procedure)
-    for number, _ in listed:
+    for number, statement in listed:
         if number <= end or number in wanted:
             gone.add(number)
-            if number > end:
-                end = number + sizes.get(number, 0)
+            if number > end and statement.op is ops.FOR:
+                end = number + sum(1 for _ in build.statements_in(statement))
     needed: set[str] = set()
     for number, statement in reversed(listed):
         if number not in gone or declared(statement) in needed:
             gone.discard(number)
             needed |= used(statement)
     return gone
-
-
-def _sizes(procedure: Node) -> dict[int, int]:
-    """Return how many statements are in the body of each loop, by the number of the loop."""
-    sizes: dict[int, int] = {}
-    count = -1
-    pending = [(iter(build.body_of(procedure)), -1)]
-    while pending:
-        body, loop = pending[-1]
-        for statement in body:
-            count += 1
-            if statement.op is ops.FOR:
-                pending.append((iter(build.body_of(statement)), count))
-                break
-        else:
-            pending.pop()
-            sizes[loop] = count - loop
-    return sizes
 
 
 # --- results ----------------------------------------------------------------------------------------------------------
@@ -133,26 +115,22 @@ def results(root: Node) -> list[Result]:
     """Return what procedures declare, each with another of its type in its place, and with none."""
     found = []
     for at, procedure in enumerate(procedures_of(root)):
-        known: list[Node] = []
+        last: dict[tuple[DType, tuple[int, ...]], str] = {}  # the name of a buffer by its type and shape
         params = build.params_of(procedure) if procedure.op is ops.PROC else ()
-        for node in (*params, *[statement for _, statement in numbered(procedure)]):
-            name = declared(node)
-            if name is None:
-                continue
-            instead = _like(node, known) if node.op is ops.BUFFER else _operand(node)
-            if instead is not None and node not in params:
-                found.append(Result(at, name, instead))
-            found.append(Result(at, name, None))
-            known.append(node)
+        for stays, nodes in ((True, params), (False, build.statements_in(procedure))):
+            for node in nodes:
+                name = declared(node)
+                if name is None:
+                    continue
+                if node.op is ops.BUFFER:
+                    instead = last.get((node.type, node.attrs["shape"]))
+                    last[node.type, node.attrs["shape"]] = name
+                else:
+                    instead = _operand(node)
+                if instead is not None and not stays:
+                    found.append(Result(at, name, instead))
+                found.append(Result(at, name, None))
     return found
-
-
-def _like(buffer: Node, known: Sequence[Node]) -> str | None:
-    """Return the last buffer before one that is of its type and as large."""
-    for other in reversed(known):
-        if other.op is ops.BUFFER and other.type is buffer.type and other.attrs["shape"] == buffer.attrs["shape"]:
-            return str(other.attrs["name"])
-    return None
 
 
 def _operand(assign: Node) -> str | None:
@@ -221,8 +199,9 @@ def _without_names(procedure: Node, names: dict[str, str | None]) -> tuple[Node,
                 if other is None:
                     return ()
                 operand = other
-            operands.append(with_scalars(operand, replaced))
-        return (statement.replace(args=[*operands, *statement.args[len(operands) :]]),)
+            found = {node: made for node in preorder(operand) if (made := replaced(node)) is not None}
+            operands.append(substitute(operand, found, mode=Mode.ONCE))
+        return (with_own_operands(statement, operands),)
 
     made = rewritten(procedure, change)
     return (_without_params(made, gone) if gone else made), gone

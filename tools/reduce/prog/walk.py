@@ -35,6 +35,11 @@ def own_operands(statement: Node) -> Sequence[Node]:
     return statement.args[:1] if statement.op is ops.FOR else statement.args
 
 
+def with_own_operands(statement: Node, operands: Sequence[Node]) -> Node:
+    """Return a statement with other operands and its body."""
+    return statement.replace(args=[*operands, *statement.args[len(operands) :]])
+
+
 def numbered(procedure: Node) -> Iterator[tuple[int, Node]]:
     """Yield each statement of a procedure with its number."""
     return enumerate(build.statements_in(procedure))
