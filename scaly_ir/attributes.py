@@ -1,9 +1,9 @@
 """Attribute values: the kinds there are, how they are frozen, told apart and spelled.
 
 One set of kinds serves every dialect: ``None``, booleans, integers, floats, strings, bare words (`Word`), element types
-(`DType`), tables of numbers (`Table`), slices, lists (stored as tuples), maps, and references to other nodes, as to the
-function that a call calls. Identity never merges what Python's ``==`` merges: ``1``, ``1.0``
-and ``True`` are three values, ``"host"`` and the word ``host`` are two, and floats are told apart by their bits.
+(`DType`), tables of numbers (`Table`), slices, lists (stored as tuples), maps, references to other nodes, as to the
+function that a call calls, and what dialects add (`OwnKind`). Identity never merges what Python's ``==`` merges: ``1``,
+``1.0`` and ``True`` are three values, ``"host"`` and the word ``host`` are two, and floats are told apart by bits.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from array import array
 from collections.abc import Hashable, Mapping
 from functools import lru_cache
 from struct import pack
-from typing import Any, Final, NoReturn
+from typing import Any, ClassVar, Final, NoReturn
 
 from scaly_ir.tables import Table
 from scaly_ir.text.spelling import spell_float, spell_string, surrogate_pair
@@ -33,6 +33,23 @@ class Referable:
     @property
     def reference_name(self) -> str:
         """What text calls it."""
+        raise NotImplementedError
+
+
+class OwnKind:
+    """The base of what a dialect adds to the kinds of values, as affine maps: immutable, with ``==`` and `hash`.
+
+    A subclass gives the text of a value (`spell`), which its dialect's grammar reads, and says what messages call such
+    values. Stored graphs keep the text; `encoding.register_kind` tells how it is read back.
+    """
+
+    __slots__ = ()
+
+    words: ClassVar[str]
+    """A value in the words of the IR, as "an affine map"."""
+
+    def spell(self) -> str:
+        """Return the text of the value."""
         raise NotImplementedError
 
 
@@ -151,7 +168,7 @@ def freeze(value: Any) -> AttrValue:
         return slice(freeze(value.start), freeze(value.stop), freeze(value.step))
     if isinstance(value, Mapping):
         return Attrs(value)
-    if isinstance(value, Referable):
+    if isinstance(value, Referable | OwnKind):
         return value
     raise TypeError(f"an attribute cannot hold a value of type '{kind.__name__}'")
 
@@ -198,6 +215,8 @@ def spell_value(value: AttrValue) -> str:
         return table.spell()
     if isinstance(value, Referable):
         return spell_string(value.reference_name)
+    if isinstance(value, OwnKind):
+        return value.spell()
     return str(value)
 
 

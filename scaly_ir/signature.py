@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-from scaly_ir.attributes import Attrs, AttrValue, Referable, Word, spell_value
+from scaly_ir.attributes import Attrs, AttrValue, OwnKind, Referable, Word, spell_value
 from scaly_ir.tables import Table
 from scaly_ir.text.diagnostics import one_of
 from scaly_ir.types import DType, near_dtypes
@@ -49,6 +49,12 @@ _KINDS: Final[dict[type, tuple[str, str]]] = {
 }
 """The kinds of attribute values: their names for a programmer, and in the words of the IR."""
 
+
+def _called(kind: type) -> tuple[str, str]:
+    """Return the names of a kind of values, for a programmer and in the words of the IR."""
+    return _KINDS.get(kind) or (kind.__name__, getattr(kind, "words", ""))
+
+
 _FOREIGN_CONSTANTS: Final[dict[str, Any]] = {"true": True, "false": False, "none": None, "null": None}
 """What other languages write for the constants, in small letters; here these are words as any other."""
 
@@ -75,7 +81,7 @@ class AttrSpec:
         words: str = "",
     ) -> None:
         for kind in kinds:
-            if _STORED_AS.get(kind, kind) not in _KINDS:
+            if _STORED_AS.get(kind, kind) not in _KINDS and not issubclass(kind, OwnKind):
                 raise TypeError(f"an attribute cannot hold a value of {kind!r}")
         if not kinds:
             raise TypeError("an AttrSpec needs the type of the values")
@@ -114,7 +120,7 @@ class AttrSpec:
         if self.fits(value):
             return None
         kind = type(value)
-        got = spell_value(value) if kind in self.kinds else _KINDS.get(kind, (kind.__name__, ""))[0]
+        got = spell_value(value) if kind in self.kinds else _called(kind)[0]
         return f"expects {self._described(0)}, got {got}{self.hint(value)}"
 
     def hint(self, value: AttrValue) -> str:
@@ -130,7 +136,7 @@ class AttrSpec:
         if self.choices:
             quoted = not {Word, bool}.isdisjoint(self.kinds)
             return one_of([f"'{choice}'" if quoted else spell_value(choice) for choice in self.choices])
-        kinds = one_of([_KINDS[kind][column] for kind in self.kinds])
+        kinds = one_of([_called(kind)[column] for kind in self.kinds])
         return kinds if self.least is None else f"{kinds} of at least {self.least}"
 
     def __repr__(self) -> str:

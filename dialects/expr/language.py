@@ -17,7 +17,7 @@ _ARROWS: Final = "a function has its outputs after '->', as in '-> (%y: tensor<3
 
 LANGUAGE: Final = Language(
     name="expr",
-    grammar=Path(__file__).with_name("assembly.lark"),
+    grammar=(Path(__file__).with_name("assembly.lark"),),
     keywords={
         "expr.module": "MODULE",
         "expr.func": "FUNC",

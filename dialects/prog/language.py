@@ -58,9 +58,12 @@ _NO_BRANCH: Final = "there are no branches; 'prog.select' chooses between two va
 _NO_WHILE: Final = "the number of trips is known before a loop; write 'prog.for'"
 _NO_RESULT: Final = "a procedure gives no value; what it writes are its last parameters"
 
+SCALAR_GRAMMAR: Final = Path(__file__).with_name("scalars.lark")
+"""The rules of scalars, which other dialects share."""
+
 LANGUAGE: Final = Language(
     name="prog",
-    grammar=Path(__file__).with_name("assembly.lark"),
+    grammar=(SCALAR_GRAMMAR, Path(__file__).with_name("assembly.lark")),
     keywords=_KEYWORDS,
     operators=tuple(OPERATORS),
     dtypes=tuple([str(dtype) for dtype in DTYPES]),

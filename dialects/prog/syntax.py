@@ -5,30 +5,27 @@ It reads everything the language allows and is the source of every diagnostic ab
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from lark import Token
 
 from scaly_ir.attributes import Attrs, AttrValue
 from scaly_ir.dialects.prog import build, ops
 from scaly_ir.dialects.prog.assembler import Assembler
-from scaly_ir.dialects.prog.language import LANGUAGE, OPERATORS
-from scaly_ir.dialects.prog.scalars import Application, Item, Literal, Place
+from scaly_ir.dialects.prog.language import LANGUAGE
+from scaly_ir.dialects.prog.scalar_actions import ScalarActions
+from scaly_ir.dialects.prog.scalars import Item, Literal, Place
 from scaly_ir.graph import Node, intern_node
 from scaly_ir.op import Op
-from scaly_ir.text.attribute_actions import AttributeActions, Given, Range, place_of
+from scaly_ir.text.attribute_actions import Given, Range, place_of
 from scaly_ir.text.diagnostics import Diagnostic, did_you_mean
 from scaly_ir.text.lalr import Driver
 from scaly_ir.text.language import Piece
 from scaly_ir.text.locations import Part
-from scaly_ir.text.mistakes import unknown_scalar
 from scaly_ir.text.source import Source
 from scaly_ir.text.spelling import LiteralError, read_int
-from scaly_ir.types import FLOAT64, INT64, DType, MemRefError, MemRefType
-
-_WITHOUT_PARENTHESES: Final = frozenset(LANGUAGE.operations()) - frozenset(OPERATORS)
-"""Scalars with a syntax of their own, which is not that of an application with attributes."""
+from scaly_ir.types import FLOAT64, INT64, MemRefError, MemRefType
 
 
 class _Param(NamedTuple):
@@ -40,17 +37,16 @@ class _Param(NamedTuple):
     type_at: Range
 
 
-class _Actions(AttributeActions):
-    """What the rules of `prog` mean, besides those of attributes.
+class _Actions(ScalarActions):
+    """What the rules of `prog` mean, besides those of attributes and scalars.
 
-    When `marking` is set, `spans` tells afterwards where each node and its parts stand. The head of a module or
-    procedure is marked as None: its node does not exist before the end of the body.
+    The head of a module or procedure is marked as None: its node does not exist before the end of the body.
     """
 
+    assembler: Assembler
+
     def __init__(self, *, marking: bool) -> None:
-        super().__init__()
-        self.spans: list[tuple[Node | None, Part, Range]] = []
-        self._marking = marking
+        super().__init__(LANGUAGE, marking=marking)
         self._indices: dict[Range, tuple[Range, Range]] = {}
         """For the range of a place in a buffer, the ranges of the buffer's name and of the index."""
         self.assembler = Assembler(self._fail, self._mark if marking else None)
@@ -61,18 +57,10 @@ class _Actions(AttributeActions):
         self._empty_blocks: list[Range] = []
 
     def _mark(self, node: Node | None, at: Any, part: Part) -> None:
-        self.spans.append((node, part, at))
+        super()._mark(node, at, part)
         if part == "" and at in self._indices and node is not None and node.op is ops.VIEW:
             name, index = self._indices[at]
             self.spans.extend([(node, "buffer", name), (node, 0, index)])
-
-    def _mark_parts(self, node: Item | None, places: Mapping[Any, Range]) -> None:
-        if self._marking and (node is None or isinstance(node, Node)):
-            for part, at in places.items():
-                self._mark(node, at, part)
-
-    def _mark_operands(self, node: Item, parts: Sequence[Piece | Token]) -> None:
-        self._mark_parts(node, {position: place_of(part) for position, part in enumerate(parts)})
 
     def start(self, parts: list[Any], at: Range) -> None:
         """The whole file."""
@@ -176,71 +164,8 @@ class _Actions(AttributeActions):
         self._indices[at] = (place_of(parts[0]), place_of(parts[1]))
         return self.assembler.place(self._read_name(parts[0]), parts[1].value, at)
 
-    # --- scalars ------------------------------------------------------------------------------------------------------
-
-    def number(self, parts: list[Any], at: Range) -> Literal:
-        return Literal(str(parts[0]), at)
-
-    def name(self, parts: list[Any], at: Range) -> Item:
-        return self.assembler.name(self._read_name(parts[0]), at)
-
     def load(self, parts: list[Any], at: Range) -> Item:
         return self.assembler.load(parts[1].value, at)
-
-    def apply(self, parts: list[Any], at: Range) -> Item:
-        item = self.assembler.apply(OPERATORS[parts[0]], [part.value for part in parts[1:]], at)
-        self._mark_operands(item, parts[1:])
-        return item
-
-    def cast(self, parts: list[Any], at: Range) -> Item:
-        return self.assembler.cast(Op.get("prog.cast"), parts[1].value, self._dtype(parts[2]), at)
-
-    def const(self, parts: list[Any], at: Range) -> Item:
-        return self.assembler.explicit(parts[1].value, self._dtype(parts[2]), at)
-
-    def applied(self, parts: list[Any], at: Range) -> list[Any]:
-        return parts
-
-    def application(self, parts: list[Any], at: Range) -> Item:
-        return self._registered(parts[0].value, Given({}, {}), None, at)
-
-    def typed_application(self, parts: list[Any], at: Range) -> Item:
-        attrs = Given({}, {})
-        dtype = None
-        for part in parts[1:]:
-            if isinstance(part, Token):
-                dtype = part
-            else:
-                attrs = part.value
-        return self._registered(parts[0].value, attrs, dtype, at)
-
-    def _registered(self, applied: list[Any], attrs: Given, dtype: Token | None, at: Range) -> Item:
-        name = str(applied[0])
-        operands = [part.value for part in applied[1:]]
-        if name in _WITHOUT_PARENTHESES:
-            self._fail(f"'{name}' stands without parentheses around it", place_of(applied[0]), "parentheses")
-            return self.assembler.unknown(at)
-        if name in ops.OPERATORS:
-            if attrs:
-                self._fail(f"'{name}' takes no attributes", next(iter(attrs.places.values())), "attrs-match-op")
-            elif dtype is not None:
-                self._fail(
-                    f"the type of '{name}' follows from its operands and is not written", place_of(dtype), "type"
-                )
-            item = self.assembler.apply(ops.OPERATORS[name], operands, at)
-        elif name.startswith("prog."):
-            self._fail(unknown_scalar(LANGUAGE, name, applied=True), place_of(applied[0]), "unknown-op")
-            return self.assembler.unknown(at)
-        else:
-            wanted = None if dtype is None else self._dtype(dtype)
-            application = Application(name, place_of(applied[0]), operands, Attrs(attrs), attrs.places, wanted)
-            item = self.assembler.registered(application, at)
-            self._mark_parts(item, attrs.places if dtype is None else {**attrs.places, "type": place_of(dtype)})
-        self._mark_operands(item, applied[1:])
-        return item
-
-    def _dtype(self, token: Token) -> DType:
-        return DType(str(token))
 
     def _memref(self, token: Token) -> MemRefType:
         try:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from sys import byteorder
 from typing import Any, Final
 
-from scaly_ir.attributes import Attrs, AttrValue, Referable, Word
+from scaly_ir.attributes import Attrs, AttrValue, OwnKind, Referable, Word
 from scaly_ir.tables import Table
 from scaly_ir.tensors import TensorType
 from scaly_ir.text.spelling import float_bits, float_from_bits
@@ -61,6 +61,8 @@ def encode(value: AttrValue, refer: Refer = _no_reference) -> Json:
         return {"table": [str(value.dtype), list(value.shape), value.data.hex()]}
     if kind is Attrs:
         return {"map": encode_attrs(value, refer)}
+    if isinstance(value, OwnKind):
+        return {kind.__name__: _encode_text(value.spell())}
     assert isinstance(value, Referable)
     return {"node": refer(value)}
 
@@ -132,8 +134,13 @@ _TYPE_READERS: Final[dict[str, Callable[[str], Any]]] = {"memref": MemRefType.re
 
 
 def register_type(word: str, read: Callable[[str], Any]) -> None:
-    """Let types whose text begins ``<word><`` be read back by `read`, which gets the whole text."""
+    """Let types whose text is ``<word>``, or begins ``<word><``, be read back by `read`, which gets the whole text."""
     _TYPE_READERS[word] = read
+
+
+def register_kind(kind: type[OwnKind], read: Callable[[str], OwnKind]) -> None:
+    """Let the attribute values of a dialect's own kind be read back by `read`, which gets the text of one."""
+    _DECODERS[kind.__name__] = lambda content: read(decode(content))
 
 
 def encode_type(type_: Any) -> str | None:
@@ -146,8 +153,8 @@ def decode_type(text: str | None) -> Any:
     if text is None:
         return None
     word, bracket, _ = text.partition("<")
-    if not bracket:
-        return DType(text)
-    if word not in _TYPE_READERS:
+    if word in _TYPE_READERS:
+        return _TYPE_READERS[word](text)
+    if bracket:
         raise ValueError(f"unknown type '{text}'")
-    return _TYPE_READERS[word](text)
+    return DType(text)

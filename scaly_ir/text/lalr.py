@@ -17,11 +17,11 @@ from lark import Token, UnexpectedToken
 from lark.parsers.lalr_interactive_parser import InteractiveParser
 
 from scaly_ir.text.diagnostics import Diagnostic, closest, error, note
-from scaly_ir.text.language import ATTRIBUTE_KEY, ATTRIBUTES, PUNCTUATION, UNMENTIONED, Language, build_parser
+from scaly_ir.text.language import ATTRIBUTE_KEY, ATTRIBUTES, PUNCTUATION, UNMENTIONED, Language
 from scaly_ir.text.mistakes import explain
 from scaly_ir.text.situation import IN_PARENTHESES, Situation
 from scaly_ir.text.source import Source, Span
-from scaly_ir.text.terminals import Lexeme, foreign_comment, scan
+from scaly_ir.text.terminals import Lexeme, foreign_comment
 
 MAX_ERRORS: Final = 1000
 """Reading stops after that many mistakes in one text."""
@@ -39,7 +39,7 @@ class Driver:
         self._language = language
         self._source = source
         self._actions = actions
-        self._lexemes = list(scan(source.text, numbered=language.numbered))
+        self._lexemes = language.lexemes(source.text)
         self._at = 0
         self._parser: InteractiveParser
         self._mark = 0
@@ -73,7 +73,7 @@ class Driver:
     def run(self) -> None:
         """Read the whole text; mistakes are in `diagnostics` afterwards, in source order."""
         with _LOCK:
-            lark, dispatch = build_parser(self._language.grammar, self._language.operators, self._language.dtypes)
+            lark, dispatch = self._language.parser()
             previous, dispatch.actions = dispatch.actions, self._actions
             try:
                 self._parser = lark.parse_interactive()

@@ -16,7 +16,7 @@ from lark import Lark, Token
 from lark.lexer import Lexer
 
 from scaly_ir.text.diagnostics import suggested
-from scaly_ir.text.terminals import TERMINALS
+from scaly_ir.text.terminals import TERMINALS, Lexeme, Terminals, scan
 
 PUNCTUATION: Final = {
     "(": "LPAR",
@@ -74,7 +74,8 @@ class Language:
     """
 
     name: str
-    grammar: Path
+    grammar: tuple[Path, ...]
+    """The files of its rules, each of which may use and extend those before it."""
     keywords: Mapping[str, str]
     operators: tuple[str, ...]
     """The scalar operators that the terminal ``OPERATOR`` stands for."""
@@ -102,6 +103,16 @@ class Language:
     """Whether scalars stand within statements; if not, each operation is a statement and has a name."""
     forms: str = "a file holds one module, only procedures or only statements"
     """What a file may hold."""
+    terminals: Terminals = ()
+    """Terminals of its own, tried before those of every dialect."""
+
+    def lexemes(self, text: str) -> list[Lexeme]:
+        """Cut a text of the dialect into tokens."""
+        return list(scan(text, numbered=self.numbered, more=self.terminals))
+
+    def parser(self) -> tuple[Lark, Dispatch]:
+        """Return the parser of the dialect and what hands its reductions on."""
+        return build_parser(self.grammar, self.operators, self.dtypes, self.terminals)
 
     def operations(self) -> list[str]:
         """Return what may stand where a scalar is expected, for suggestions."""
@@ -176,22 +187,28 @@ def _end(part: Token | Piece) -> int:
 
 
 @cache
-def grammar_text(path: Path, operators: tuple[str, ...], dtypes: tuple[str, ...]) -> str:
+def grammar_text(
+    paths: tuple[Path, ...], operators: tuple[str, ...], dtypes: tuple[str, ...], more: Terminals = ()
+) -> str:
     """Return the complete grammar of a dialect: its own rules, those of attributes, and the shared terminals."""
     common = Path(__file__).with_name("common.lark").read_text(encoding="utf-8")
     # Lark compiles terminals with its own copy of the rules for widths, which knows no possessive quantifiers.
-    terminals = [f"{name}: /{TERMINALS[name].replace('*+', '*').replace('/', chr(92) + '/')}/" for name in _SHARED]
+    known = [(name, TERMINALS[name]) for name in _SHARED]
+    terminals = [f"{name}: /{text.replace('*+', '*').replace('/', chr(92) + '/')}/" for name, text in (*known, *more)]
     for name, words in (("OPERATOR", operators), ("DTYPE", dtypes)):
         terminals.append(f"{name}: {' | '.join([json.dumps(word) for word in words])}")
-    return "\n".join([common, path.read_text(encoding="utf-8"), *terminals, ""])  # a dialect may extend common rules
+    own = [path.read_text(encoding="utf-8") for path in paths]
+    return "\n".join([common, *own, *terminals, ""])  # a dialect may extend common rules
 
 
 @cache
-def build_parser(path: Path, operators: tuple[str, ...], dtypes: tuple[str, ...]) -> tuple[Lark, Dispatch]:
-    """Return the parser for a grammar file and what hands its reductions on."""
+def build_parser(
+    paths: tuple[Path, ...], operators: tuple[str, ...], dtypes: tuple[str, ...], more: Terminals
+) -> tuple[Lark, Dispatch]:
+    """Return the parser for the files of a grammar and what hands its reductions on."""
     dispatch = Dispatch()
     parser = Lark(
-        grammar_text(path, operators, dtypes),
+        grammar_text(paths, operators, dtypes, more),
         parser="lalr",
         lexer=_NoLexer,
         transformer=dispatch,

@@ -60,9 +60,14 @@ def _scanner(terminals: Mapping[str, str]) -> re.Pattern[str]:
 _scan = _scanner(TERMINALS)
 
 
+Terminals = tuple[tuple[str, str], ...]
+"""Terminals that a dialect adds to the shared ones: names and regular expressions."""
+
+
 @cache
-def _scan_numbered() -> re.Pattern[str]:
-    return _scanner({**TERMINALS, "VALUE": rf"%(?:{_NAME}|[0-9]+)"})
+def _scanner_for(numbered: bool, more: Terminals) -> re.Pattern[str]:
+    value = {"VALUE": rf"%(?:{_NAME}|[0-9]+)"} if numbered else {}
+    return _scanner({**dict(more), **TERMINALS, **value})
 
 
 class Lexeme(NamedTuple):
@@ -82,12 +87,14 @@ def tokens(text: str) -> list[str]:
     return found
 
 
-def scan(text: str, start: int = 0, end: int | None = None, *, numbered: bool = False) -> Iterator[Lexeme]:
+def scan(
+    text: str, start: int = 0, end: int | None = None, *, numbered: bool = False, more: Terminals = ()
+) -> Iterator[Lexeme]:
     """Yield the tokens of ``text[start:end]``, cut as by `tokens`, with their kinds and places in `text`.
 
-    With `numbered`, ``%0`` is the name of a value as well.
+    With `numbered`, ``%0`` is the name of a value as well; `more` are terminals that are tried before the others.
     """
-    pattern = _scan_numbered() if numbered else _scan
+    pattern = _scanner_for(numbered, more) if numbered or more else _scan
     for match in pattern.finditer(text, start, len(text) if end is None else end):
         kind = match.lastgroup
         assert kind is not None
