@@ -83,7 +83,10 @@ class Dialect:
 
 
 _BUILT_IN: Final = {
+    "affine": "scaly_ir.dialects.matrix.dialect:AFFINE",
+    "buffer": "scaly_ir.dialects.matrix.dialect:BUFFER",
     "expr": "scaly_ir.dialects.expr.dialect:DIALECT",
+    "matrix": "scaly_ir.dialects.matrix.dialect:MATRIX",
     "prog": "scaly_ir.dialects.prog.dialect:DIALECT",
 }
 _LOADED: Final[dict[str, Dialect]] = {}

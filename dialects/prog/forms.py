@@ -43,4 +43,4 @@ def show(root: Node, form: Form) -> str:
 def generic(root: Node, form: Form) -> str:
     """Return the generic form of any node, valid or not."""
     comments = _comments(root) if form.users else None
-    return as_tree(root, form, build.lead_of, comments, is_operation=build.is_operation(root))
+    return as_tree(root, form, build.lead_of, comments, is_operation=build.is_operation)

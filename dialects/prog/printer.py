@@ -53,7 +53,7 @@ def scalar_text(node: Node) -> str:
         return _view(node)
     if node.op is ops.RANGE:
         return _range(node)
-    return _scalar(node, None)
+    return spell_scalar(node, None)
 
 
 class _Printer:
@@ -131,20 +131,20 @@ def _open(node: Node) -> tuple[str, Iterator[Node]]:
 
 
 def _range(node: Node) -> str:
-    start, stop, step = [_scalar(bound, INT64) for bound in node.args]
+    start, stop, step = [spell_scalar(bound, INT64) for bound in node.args]
     attrs = spell_attrs(node.attrs, _HIDDEN[ops.RANGE])
     return f"%{spell_name(node.attrs['name'])} = {start} to {stop} step {step} {attrs}"
 
 
 def _store(node: Node) -> str:
     view, value = node.args
-    return f"prog.store {_scalar(value, node.type)}, {_view(view)} : {node.type}"
+    return f"prog.store {spell_scalar(value, node.type)}, {_view(view)} : {node.type}"
 
 
 def _store_pair(node: Node) -> str:
     view, first, second = node.args
     dtype = node.type
-    return f"prog.store_pair {_scalar(first, dtype)}, {_scalar(second, dtype)}, {_view(view)} : {dtype}"
+    return f"prog.store_pair {spell_scalar(first, dtype)}, {spell_scalar(second, dtype)}, {_view(view)} : {dtype}"
 
 
 def _assign(node: Node) -> str:
@@ -154,7 +154,7 @@ def _assign(node: Node) -> str:
     else:
         shown = spell_attrs(attrs, _HIDDEN[ops.ASSIGN])
         tail = f" {shown}" if shown else ""
-    return f"%{spell_name(attrs['target'])} = prog.assign {_scalar(node.args[0], dtype)} : {dtype}{tail}"
+    return f"%{spell_name(attrs['target'])} = prog.assign {spell_scalar(node.args[0], dtype)} : {dtype}{tail}"
 
 
 def _call(node: Node) -> str:
@@ -172,7 +172,7 @@ _STATEMENTS: Final[dict[Op, Callable[[Node], str]]] = {
 
 
 def _view(node: Node) -> str:
-    return f"%{spell_name(node.attrs['buffer'])}[{_scalar(node.args[0], INT64)}]"
+    return f"%{spell_name(node.attrs['buffer'])}[{spell_scalar(node.args[0], INT64)}]"
 
 
 def _leaf(node: Node, expected: _Wanted) -> str | None:
@@ -207,7 +207,7 @@ def _flat(node: Node, wanted: _Wanted) -> str | None:
     return text
 
 
-def _scalar(root: Node, expected: _Wanted) -> str:
+def spell_scalar(root: Node, expected: _Wanted) -> str:
     """Return the text of a scalar where a literal would be read as `expected` (None: nothing gives its type)."""
     whole = _flat(root, expected)
     if whole is not None:

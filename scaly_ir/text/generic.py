@@ -57,19 +57,19 @@ def as_tree(
     lead_of: Callable[[Node], int | None],
     comments: Iterable[str] | None = None,
     *,
-    is_operation: bool = True,
+    is_operation: Callable[[Node], bool],
 ) -> str:
     """Return a node with its operands within: those of a node with a body on lines of their own.
 
     `lead_of` tells how many operands of a node come before the operations of its body, and None for a node without
-    one. `comments` stand behind the operations, which come as text has them; `is_operation` tells whether the root is
-    one.
+    one. `comments` stand behind the operations, which come as text has them; `is_operation` tells them from what only
+    holds operations.
     """
     behind = iter(comments) if comments is not None else None
     pieces: list[str] = []
     # Text, or a node with its indentation (None within a line), what separates it from the next, and if it is an
     # operation.
-    pending: list[str | tuple[Node, str | None, str, bool]] = [(root, "", "", is_operation)]
+    pending: list[str | tuple[Node, str | None, str, bool]] = [(root, "", "", is_operation(root))]
     while pending:
         entry = pending.pop()
         if isinstance(entry, str):
@@ -94,5 +94,6 @@ def as_tree(
             last = len(node.args) - 1
             for position in range(last, -1, -1):
                 comma = "," if position < last else ""
-                pending.append((node.args[position], indent + INDENT, comma, position >= lead))
+                operand = node.args[position]
+                pending.append((operand, indent + INDENT, comma, position >= lead and is_operation(operand)))
     return "".join(pieces)

@@ -1,0 +1,149 @@
+"""Names in functions of buffers: results without a name of their own are numbered, and new names are made unique.
+
+A name that is a number stands for no name: functions are kept with these numbered from 0 in the order of the text, so
+that what a pass removes or adds leaves no trace in them. Source: matrix specification 2 and 9.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import count
+
+from scaly_ir.dialects.buffer import build
+from scaly_ir.graph import Node, preorder
+from scaly_ir.graph.rewrite import Mode, substitute
+
+
+def is_number(name: str) -> bool:
+    """Tell whether a name stands for none."""
+    return name.isascii() and name.isdigit()
+
+
+def definitions(function: Node) -> Iterator[str]:
+    """Yield the names that a function defines, in the order of the text: parameters, and what statements bind."""
+    region = build.region_of(function)
+    if region is None:
+        return
+    yield from _names(build.params_of(region))
+    for statement in build.statements_in(region):
+        yield from [binding.name for binding in build.results_of(statement)]
+        inner = build.region_of(statement)
+        if inner is not None:
+            yield from _names(build.params_of(inner))
+
+
+def _names(declarations: Iterable[Node]) -> list[str]:
+    return [node.attrs["name"] for node in declarations]
+
+
+def numbered(function: Node) -> Node:
+    """Return a function whose nameless values are numbered from 0; the function itself if they are."""
+    numbers = count()
+    if all([name == str(next(numbers)) for name in definitions(function) if is_number(name)]):
+        return function
+    numbers = count()
+    return renamed(function, lambda name: str(next(numbers)) if is_number(name) else name)
+
+
+def numbered_module(root: Node) -> Node:
+    """Return a module with its functions so."""
+    functions = [numbered(function) for function in root.args]
+    return root if list(root.args) == functions else build.module(functions)
+
+
+class _Open:
+    """A region that is being rebuilt: what is left of it, what it became, and what its names stood for before."""
+
+    __slots__ = ("before", "made", "operands", "owner", "params", "statements")
+
+    def __init__(self, owner: Node, operands: Sequence[Node], params: Sequence[Node]) -> None:
+        region = build.region_of(owner)
+        assert region is not None
+        self.owner = owner
+        self.operands = operands
+        self.params = params
+        self.statements = iter(build.body_of(region))
+        self.made: list[Node] = []
+        self.before: list[tuple[str, str | None]] = []
+
+
+def renamed(function: Node, name_of: Callable[[str], str]) -> Node:
+    """Return a function in which what it defines has other names; `name_of` is asked for each, in order of the text."""
+    current: dict[str, str] = {}
+    opened: list[_Open] = []
+
+    def define(name: str, before: list[tuple[str, str | None]]) -> str:
+        before.append((name, current.get(name)))
+        current[name] = name_of(name)
+        return current[name]
+
+    def enter(owner: Node, operands: Sequence[Node]) -> None:
+        region = build.region_of(owner)
+        assert region is not None
+        entry = _Open(owner, operands, ())
+        opened.append(entry)
+        entry.params = [
+            build.declaration(define(param.attrs["name"], entry.before), param.type)
+            for param in build.params_of(region)
+        ]
+
+    enter(function, build.operands_of(function))
+    while True:
+        entry = opened[-1]
+        for statement in entry.statements:
+            operands = [with_names(operand, current) for operand in build.operands_of(statement)]
+            names = statement.attrs.get("results") or ()
+            if names:
+                new = tuple([define(name, entry.before) for name in names])
+                if new != names:
+                    statement = statement.with_attrs(results=new)
+            if build.region_of(statement) is not None:
+                enter(statement, operands)
+                break
+            entry.made.append(statement.replace(args=operands))
+        else:
+            opened.pop()
+            for name, before in reversed(entry.before):
+                if before is None:
+                    del current[name]
+                else:
+                    current[name] = before
+            whole = entry.owner.replace(args=[*entry.operands, build.region(entry.params, entry.made)])
+            if not opened:
+                return whole
+            opened[-1].made.append(whole)
+
+
+def with_names(operand: Node, names: Mapping[str, str]) -> Node:
+    """Return an operand with other names for the values in it."""
+    found = {
+        node: build.value(names[name], node.type)
+        for node in preorder(operand)
+        if build.is_variable(node) and names.get(name := node.attrs["name"], name) != name
+    }
+    return substitute(operand, found, mode=Mode.ONCE) if found else operand
+
+
+class Names:
+    """Makes names that a function does not have.
+
+    A base that is taken gets ``_1``, ``_2``, ...; without a base, a value stays nameless.
+    """
+
+    def __init__(self, function: Node) -> None:
+        self._taken = set(definitions(function))
+        self._next: dict[str, int] = {}
+        self._number = max([int(name) for name in self._taken if is_number(name)], default=-1)
+
+    def fresh(self, base: str = "") -> str:
+        """Return a name that was neither there nor made before."""
+        if not base or is_number(base):
+            self._number += 1
+            return str(self._number)
+        name, number = base, self._next.get(base, 0)
+        while name in self._taken:
+            number += 1
+            name = f"{base}_{number}"
+        self._next[base] = number
+        self._taken.add(name)
+        return name

@@ -1,0 +1,62 @@
+"""The three dialects of one text as the core sees them: `matrix`, `affine` and `buffer`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from scaly_ir.dialect import Dialect
+from scaly_ir.dialects.buffer import build
+from scaly_ir.dialects.buffer.forms import operations
+from scaly_ir.dialects.matrix.forms import generic, show
+from scaly_ir.dialects.matrix.printer import render
+from scaly_ir.dialects.matrix.spec import SPEC
+from scaly_ir.graph import Node
+from scaly_ir.text.locations import Locations, Parsed, Place, first_place
+from scaly_ir.text.source import Source
+
+
+def read(source: Source) -> Parsed:
+    """Read a file."""
+    from scaly_ir.dialects.matrix import syntax  # Lark is loaded for files of these dialects alone
+
+    root, assembler, diagnostics = syntax.read(source)
+    return Parsed(root, Locations(source, assembler.starts, assembler.ends, False, _spans_of), tuple(diagnostics))
+
+
+def _spans_of(source: Source, statement: Node) -> Any:
+    from scaly_ir.dialects.matrix import syntax
+
+    return syntax.spans_of(source, statement)
+
+
+def place_of(root: Node, node: Node, within: str | None = None) -> Place | None:
+    """Return where a function, statement or operand stands first, in the function called `within` if that is given."""
+    return first_place(root, operations(root), node, within, _parts)
+
+
+def _parts(statement: Node) -> Sequence[Node]:
+    """Return what stands in the text of a statement or of the head of one, its region left out."""
+    region = build.region_of(statement)
+    own = build.operands_of(statement)
+    return own if region is None else (*own, *build.params_of(region))
+
+
+def _dialect(name: str, summary: str) -> Dialect:
+    return Dialect(
+        name,
+        read,
+        render,
+        SPEC,
+        place_of=place_of,
+        summary=summary,
+        manual="scaly_ir.dialects.matrix.manual:manual",
+        show=show,
+        generic=generic,
+        operations=operations,
+    )
+
+
+MATRIX: Final = _dialect("matrix", "whole-array operations that read buffers and return fresh ones")
+AFFINE: Final = _dialect("affine", "counted loops with carried values, and maps of indices")
+BUFFER: Final = _dialect("buffer", "functions of storage: allocation, reads and writes of elements")
