@@ -55,6 +55,7 @@ class AffineMap(OwnKind):
 
     dims: int
     results: tuple[Expr, ...]
+    _hash: int
 
     def __init__(self, dims: int, results: Iterable[Sequence[Token]]) -> None:
         object.__setattr__(self, "dims", dims)
@@ -142,7 +143,7 @@ def dims_of(expr: Expr) -> set[int]:
 
 def spell(expr: Expr) -> str:
     """Return the text of an expression."""
-    starts = _starts(expr)
+    starts = starts_of(expr)
     pieces: list[str] = []
     pending: list[str | tuple[int, int]] = [(len(expr) - 1, 0)]
     while pending:
@@ -170,7 +171,7 @@ def spell(expr: Expr) -> str:
     return "".join(pieces)
 
 
-def _starts(expr: Expr) -> list[int]:
+def starts_of(expr: Expr) -> list[int]:
     """Return, for each token, where the expression that it ends begins."""
     starts: list[int] = []
     for at, token in enumerate(expr):
@@ -237,7 +238,7 @@ class _Reader:
         self._take(")")
         self._take("->")
         self._take("(")
-        results = []
+        results: list[Expr] = []
         while self._lexemes[self._at].text != ")":
             if results:
                 self._take(",")

@@ -89,7 +89,7 @@ class AffineActions(BufferActions):
         places: dict[Any, Range] = {0: place_of(lower), 1: place_of(upper), "step": place_of(step), **attrs.places}
         places |= {2 + position: each.init_at for position, each in enumerate(carried)}
         if names:
-            places["results"] = place_of(parts[0])
+            places["results"] = names.at
         self._mark_parts(None, places)
         for node, name_at in zip(declared, [place_of(variable), *[each.name_at for each in carried]], strict=True):
             self._mark_parts(node, {"": name_at, "name": name_at})

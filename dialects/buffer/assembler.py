@@ -14,11 +14,11 @@ from scaly_ir.attributes import Attrs, AttrValue
 from scaly_ir.dialects.buffer import build, ops
 from scaly_ir.dialects.buffer.names import numbered
 from scaly_ir.dialects.buffer.types import ValueType, scalar_type
-from scaly_ir.dialects.prog.scalars import At, Item, Literal, Scalars, Untyped
+from scaly_ir.dialects.prog.scalars import Application, At, Item, Literal, Scalars, Untyped
 from scaly_ir.graph import Node, intern_node
 from scaly_ir.op import Op
 from scaly_ir.text.diagnostics import did_you_mean
-from scaly_ir.types import FLOAT64, INT64, DType
+from scaly_ir.types import FLOAT64, INT64, DType, MemRefType
 
 
 class _Undef:
@@ -170,8 +170,33 @@ class Assembler(Scalars):
     def ended(self, op: Op, items: Sequence[Operand]) -> Node:
         """Return the statement that ends a region."""
         wanted = self._wanted[-1] if self._wanted else ()
-        types = [*wanted, *[INT64] * (len(items) - len(wanted))]
+        types = [*wanted, *[FLOAT64] * (len(items) - len(wanted))]
         return build.statement(op, [self.operand(item, type_) for item, type_ in zip(items, types, strict=False)])
+
+    # --- scalars ------------------------------------------------------------------------------------------------------
+
+    def apply(self, op: Op, items: Sequence[Item], at: At = None) -> Item:
+        """Return a shared scalar operator applied to operands, none of which is a buffer."""
+        return super().apply(op, items, at) if self._are_scalars(op.name, items, at) else self.unknown(at)
+
+    def cast(self, op: Op, item: Item, dtype: DType, at: At = None) -> Node:
+        """Return a conversion of what is no buffer."""
+        sound = self._are_scalars(op.name, [item], at)
+        return super().cast(op, item if sound else self.unknown(at), dtype, at)
+
+    def registered(self, application: Application, at: At) -> Item:
+        """Return an operator from the registry applied to what are no buffers."""
+        sound = self._are_scalars(application.name, application.items, at)
+        return super().registered(application, at) if sound else self.unknown(at)
+
+    def _are_scalars(self, name: str, items: Sequence[Item], at: At) -> bool:
+        for item in items:
+            if isinstance(item, Node) and isinstance(item.type, MemRefType):
+                self.fail(
+                    f"'{name}' works on scalars, found a {item.type}; 'buffer.read' gives an element", at, "scalar"
+                )
+                return False
+        return True
 
     def finish(self) -> Node:
         """Return the root of what was read."""

@@ -1,4 +1,4 @@
-"""The operators of the `buffer` dialect, and how those of `affine` and `matrix`, which share its functions, are declared.
+"""The operators of the `buffer` dialect, and how those of `affine` and `matrix` in its functions are declared.
 
 Structural operators (modules, functions, regions, bindings, terminators) have a syntax of their own. All others are
 rows: what their operands and results are is data that verifier, reader and printer read. Source: matrix specification

@@ -39,7 +39,9 @@ class Output(Param):
 
 
 class Names(tuple[str, ...]):
-    """The names that a statement binds."""
+    """The names that a statement binds, and where they stand."""
+
+    at: Range = (0, 0)
 
 
 class Element(NamedTuple):
@@ -132,7 +134,9 @@ class BufferActions(ScalarActions):
 
     def results(self, parts: list[Any], at: Range) -> Names:
         """Read the names that a statement binds."""
-        return Names([self._read_name(part) for part in parts])
+        names = Names([self._read_name(part) for part in parts])
+        names.at = (place_of(parts[0])[0], place_of(parts[-1])[1])
+        return names
 
     def _names(self, parts: list[Any]) -> tuple[Names, list[Any]]:
         """Return the names that a statement binds, and what is behind them."""
@@ -142,7 +146,7 @@ class BufferActions(ScalarActions):
 
     def _add(self, node: Node, at: Range, parts: list[Any], places: Mapping[Any, Range]) -> None:
         if parts and isinstance(parts[0], Piece) and isinstance(parts[0].value, Names):
-            places = {**places, "results": place_of(parts[0])}
+            places = {**places, "results": parts[0].value.at}
         self._mark_parts(node, {"": at, **places})
         self.assembler.add(node, *at)
 
@@ -199,10 +203,8 @@ class BufferActions(ScalarActions):
         if head is None:
             return
         if self.assembler.is_scalar(head.op, head.type):
-            items = [piece.value for piece in head.operands]
-            applied = Piece([rest[0], *head.operands], place_of(rest[0])[0], at[1])
-            assert isinstance(head.type, DType) and items is not None
-            item = self._registered(applied.value, head.attrs, rest[-1], at)
+            assert isinstance(head.type, DType)
+            item = self._registered([rest[0], *head.operands], head.attrs, rest[-1], at)
             node = self.assembler.let(self._one(names, at, head.op), item, head.type, at)
             self._add(node, at, parts, {})
             return

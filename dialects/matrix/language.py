@@ -56,6 +56,8 @@ LANGUAGE: Final = Language(
         (ATTRIBUTE_VALUE | {"MAP"}, "an attribute value"),
         (_STATEMENT | {"NAME", "VALUE"}, "a statement"),
         (_TYPE, "a type"),
+        (frozenset({"NAME", "ALLOC", "READ", "FOR", "OPERATOR", "CAST", "CONST", "LPAR"}), "an operation"),
+        (frozenset({"OPERATOR"}), "an operation on scalars"),
     ],
     sentences=[
         Sentence("ARROW", frozenset({"LBRACE", "LATTRS", "COLON"}), f"expected '->' before '{{found}}'; {_RESULTS}"),

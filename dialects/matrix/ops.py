@@ -14,7 +14,7 @@ CONSTANT_MODE: Final = Word("constant")
 REPLICATE_MODE: Final = Word("replicate")
 
 INIT: Final = "TInitOperand"
-"""The attribute of operators with a region whose last operand stands as ``init(...)``: what the accumulator is first."""
+"""The attribute of operators whose last operand before the region stands as ``init(...)``: the first accumulator."""
 
 _SHAPE: Final = list_of(int, "integers")
 

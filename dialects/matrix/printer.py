@@ -21,6 +21,7 @@ from scaly_ir.dialects.buffer.printer import (
 from scaly_ir.dialects.buffer.types import scalar_type
 from scaly_ir.dialects.matrix.ops import INIT
 from scaly_ir.graph import Node
+from scaly_ir.op import Op
 
 
 def combination(node: Node) -> tuple[str, str, Wanted]:
@@ -32,9 +33,9 @@ def combination(node: Node) -> tuple[str, str, Wanted]:
     return head, f"^comb({declarations(build.params_of(node.args[-1]))}):", [scalar_type(node.type)]
 
 
-_OPENINGS: Final[dict[object, Opening]] = {**OPENINGS, FOR: loop}
+_OPENINGS: Final[dict[Op, Opening]] = {**OPENINGS, FOR: loop}
 
 
 def render(root: Node) -> str:
     """Return the text of a module, function or statement, ending with a line end if not empty."""
-    return "".join(lines(root, LINES, _OPENINGS, combination))  # type: ignore[arg-type]
+    return "".join(lines(root, LINES, _OPENINGS, combination))

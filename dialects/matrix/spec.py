@@ -1,9 +1,251 @@
-"""The verifier of functions of matrices, loops and buffers."""
+"""The verifier of functions of matrices, loops and buffers: its rule table, and the walk in the order of the text.
+
+The walk is iterative and linear in the size of the text. Where the operands of a statement are wrong, other rules are
+not asked about it: they would say the same once more.
+"""
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Iterator
+from typing import Final, NamedTuple
 
-from scaly_ir.spec import Spec, check_each_node
+from scaly_ir.dialects.affine import rules as affine_rules
+from scaly_ir.dialects.buffer import build, ops
+from scaly_ir.dialects.buffer import rules as buffer_rules
+from scaly_ir.dialects.buffer.context import Context
+from scaly_ir.dialects.buffer.printer import value_name
+from scaly_ir.dialects.matrix import combiner_rules, rules
+from scaly_ir.dialects.prog import ops as prog_ops
+from scaly_ir.dialects.prog.scalar_rules import SCALAR_RULES
+from scaly_ir.errors import VerifyError
+from scaly_ir.graph import Node
+from scaly_ir.op import Op
+from scaly_ir.op_rules import registered_rules
+from scaly_ir.spec import DEFINED_HERE, Fault, Faults, Spec, Violation
+from scaly_ir.text.locations import Place
+from scaly_ir.text.spelling import spell_name
 
-SPEC: Final = Spec("verify_matrix", (), check_each_node)
+_FORM_RULES: Final = (*buffer_rules.FORM_RULES, *rules.FORM_RULES, *combiner_rules.FORM_RULES)
+_FORM: Final = frozenset([rule.check for rule in _FORM_RULES])
+
+
+class _Open(NamedTuple):
+    """A region that is being walked: what is left of it, and the statement or function that it belongs to."""
+
+    statements: Iterator[Node]
+    owner: Node | None
+
+
+class _Walk:
+    """One verification."""
+
+    def __init__(self, spec: Spec) -> None:
+        self.spec = spec
+        self.context = Context()
+        self.found: list[Violation] = []
+        self.functions: dict[str, Place] = {}
+        self.sound: set[Node] = set()
+        """Scalars that break no rule of their own."""
+
+    def run(self, root: Node) -> Iterator[Violation]:
+        """Visit every function and statement below `root`, in pre-order."""
+        opened = [_Open(iter(root.args if root.op is ops.MODULE else (root,)), None)]
+        while opened:
+            statements, owner = opened[-1]
+            for node in statements:
+                self.statement(node)
+                yield from self.found
+                self.found.clear()
+                region = build.region_of(node)
+                if region is not None:
+                    opened.append(_Open(iter(_body(region)), node))
+                    break
+                self.define(node)
+            else:
+                opened.pop()
+                if owner is not None:
+                    self.context.leave()
+                    if owner.op is not ops.FUNC:
+                        self.define(owner)
+                yield from self.found
+                self.found.clear()
+
+    def statement(self, node: Node) -> None:
+        """Check one statement, or the head of one with a region, and enter that."""
+        context = self.context
+        context.statement += 1
+        context.in_function = -1 if node.op is ops.FUNC else context.in_function + 1
+        if node.op is ops.FUNC:
+            self.function(node)
+        else:
+            self.operands(node)
+        if not self.found:
+            alone, placed, _ = self.spec.rules_of(node.op)
+            for name, check in alone:
+                if self.found and check not in _FORM:
+                    break
+                self.report(name, node, node, check(node))
+        if not self.found:
+            placed = self.spec.rules_of(node.op)[1]
+            for name, check in placed:
+                self.report(name, node, node, check(node, context))
+        if not self.found and buffer_rules.is_declared(node.op):
+            self.report("result-shape", node, node, buffer_rules.result_shape(node))
+        region = build.region_of(node)
+        if region is not None:
+            context.enter()
+            for param in _params(region):
+                self.bind(node, param, param.attrs.get("name"), is_parameter=node.op is ops.FUNC)
+
+    def function(self, node: Node) -> None:
+        """Begin a function."""
+        context = self.context
+        name = node.attrs.get("name")
+        context.results = build.operands_of(node)
+        place = context.place(node, node, "name")
+        if type(name) is not str or not name:
+            self.report("attr-set", node, node, ["FUNC is missing attribute name"])
+        elif name in self.functions:
+            notes = ((f"@{spell_name(name)} is defined here", self.functions[name]),)
+            self.report("names", node, node, [Fault(f"@{spell_name(name)} is defined twice", part="name", notes=notes)])
+        else:
+            self.functions[name] = place
+        known: set[str] = set()
+        for result in context.results:
+            of = str(result.attrs.get("name"))
+            if of in known:
+                self.report("names", node, node, [Fault(f"{value_name(of)} is defined twice", result, "name")])
+            known.add(of)
+
+    def operands(self, node: Node) -> None:
+        """Check the names and scalars in a statement."""
+        self.report("names", node, node, buffer_rules.names(node, self.context))
+        pending = list(reversed(build.operands_of(node)))
+        while pending:
+            value = pending.pop()
+            if value in self.sound or value.op is prog_ops.VAR or value.op is ops.UNDEF:
+                continue
+            self.sound.add(value)
+            before = len(self.found)
+            if not _is_scalar(value):
+                self.report("operand-kind", node, value, [f"'{value.op.name}' is no scalar"])
+            for name, check in self.spec.rules_of(value.op)[0]:
+                self.report(name, node, value, check(value))
+            if len(self.found) > before:
+                self.sound.discard(value)
+            pending.extend(reversed(value.args))
+
+    def define(self, node: Node) -> None:
+        """Bring into scope what a statement binds."""
+        for name, type_ in build.results_of(node):
+            if type_ is not None and type(name) is str and self.context.has_scope:
+                self.bind(node, node, name, type_)
+
+    def bind(
+        self, statement: Node, node: Node, name: object, type_: object = None, *, is_parameter: bool = False
+    ) -> None:
+        """Bring a name into scope, which must not be visible already."""
+        context = self.context
+        part = "results" if node is statement else "name"
+        if type(name) is not str:
+            self.report("names", statement, node, ["a parameter lacks a name"])
+            return
+        known = context.names.get(name)
+        if known is not None:
+            notes = ((DEFINED_HERE, known.place),)
+            self.report("names", statement, node, [Fault(f"{value_name(name)} is defined twice", node, part, notes)])
+        context.define(
+            name, node.type if type_ is None else type_, context.place(statement, node, part), is_parameter=is_parameter
+        )
+
+    def report(self, rule: str, statement: Node, node: Node, faults: Faults) -> None:
+        """Record what a rule found."""
+        context = self.context
+        for fault in faults:
+            reason, blamed, part, notes = Fault(fault) if isinstance(fault, str) else fault
+            blamed = node if blamed is None else blamed
+            place = context.place(statement, blamed, part)
+            own = blamed if blamed.op.dialect in ops.UNIT else statement
+            label = _label(own, context.in_function)
+            operation = own.op.name if _is_shown(own) else blamed.op.name
+            self.found.append(Violation(rule, own, reason, label, operation, place, notes))
+
+
+def _is_shown(node: Node) -> bool:
+    """Tell whether an operation's name stands in the text: that of a named scalar does not."""
+    return node.op is not ops.LET
+
+
+def _body(region: Node) -> tuple[Node, ...]:
+    return build.body_of(region) if type(region.attrs.get("param_count")) is int else ()
+
+
+def _params(region: Node) -> tuple[Node, ...]:
+    return build.params_of(region) if type(region.attrs.get("param_count")) is int else ()
+
+
+def _label(node: Node, number: int) -> str:
+    """Return how a message calls a node: by what it binds, or by its statement's number in the function."""
+    if node.op is ops.FUNC:
+        return f"@{spell_name(str(node.attrs.get('name')))}"
+    names = node.attrs.get("results")
+    return value_name(str(names[0])) if names else f"#{number}"
+
+
+def _is_scalar(node: Node) -> bool:
+    return prog_ops.is_scalar(node.op) and node.op is not prog_ops.LOAD
+
+
+def _is_foreign(op: Op) -> bool:
+    """Tell whether an operator was registered by somebody else."""
+    return op.dialect not in ops.UNIT and op.dialect != "prog"
+
+
+class _UnitSpec(Spec):
+    """The rules of three dialects: an exception is called after the one that its node belongs to."""
+
+    def error(self, violation: Violation) -> VerifyError:
+        """Return a violation as an exception."""
+        dialect = violation.node.op.dialect
+        return Spec(f"verify_{dialect if dialect in ops.UNIT else 'buffer'}", (), self._walk).error(violation)
+
+
+def _walk(spec: Spec, root: Node) -> Iterator[Violation]:
+    return _Walk(spec).run(root)
+
+
+SPEC: Final = _UnitSpec(
+    "verify_matrix",
+    (
+        *_FORM_RULES,
+        *buffer_rules.RULES,
+        *affine_rules.RULES,
+        *rules.RULES,
+        *combiner_rules.RULES,
+        *SCALAR_RULES,
+        *registered_rules("buffer", _is_foreign),
+    ),
+    _walk,
+)
+"""All rules of the three dialects."""
+
+
+def _verify(dialect: str, root: Node) -> None:
+    for violation in SPEC.check(root):
+        if violation.node.op.dialect == dialect:
+            raise SPEC.error(violation)
+
+
+def verify_matrix(root: Node) -> None:
+    """Raise `VerifyError` for the first rule that an operation of `matrix` breaks."""
+    _verify("matrix", root)
+
+
+def verify_buffer(root: Node) -> None:
+    """Raise `VerifyError` for the first rule that an operation of `buffer` breaks."""
+    _verify("buffer", root)
+
+
+def verify_affine(root: Node) -> None:
+    """Raise `VerifyError` for the first rule that an operation of `affine` breaks."""
+    _verify("affine", root)

@@ -55,7 +55,7 @@ class Actions(AffineActions):
 
         read: list[Param] = [part.value for part in params]
         declared = self.assembler.open(finish, [each.binding for each in read], [] if dtype is None else [dtype], *at)
-        self._mark_parts(None, {**places, **({"results": place_of(parts[0])} if names else {})})
+        self._mark_parts(None, {**places, **({"results": names.at} if names else {})})
         self._mark_declarations(declared, read)
 
     def combination(self, parts: list[Any], at: Range) -> None:

@@ -75,8 +75,9 @@ def _label(node: Node) -> str:
     names = _results(node)
     if names:
         return value_name(names[0])
-    used = list(_used(node))
-    return f"{node.op.name} {value_name(used[-1])}" if node.op is ops.WRITE and used else node.op.name
+    if node.op is ops.WRITE and len(node.args) > 1:
+        return f"{node.op.name} {value_name(str(node.args[1].attrs.get('name')))}"
+    return node.op.name
 
 
 def _comment(declared: list[tuple[str, Uses]]) -> str:

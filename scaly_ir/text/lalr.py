@@ -152,7 +152,8 @@ class Driver:
         """Report an unexpected token and bring the parser to where it can go on; False to stop."""
         every = frozenset(self._parser.accepts())
         accepted = every - UNMENTIONED or every
-        between = not self._language.starters.isdisjoint(accepted)
+        # Behind names that an operation binds, what begins a statement may stand as well.
+        between = not self._language.starters.isdisjoint(accepted) and not accepted.isdisjoint({"RBRACE", "$END"})
         blocks = [at for at, body in self._braces if body]
         context, opener = ("", None) if between else self._unfinished(accepted)
         self._record(
