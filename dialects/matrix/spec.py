@@ -82,13 +82,14 @@ class _Walk:
         if not self.found:
             alone, placed, _ = self.spec.rules_of(node.op)
             for name, check in alone:
-                if self.found and check not in _FORM:
-                    break
-                self.report(name, node, node, check(node))
-        if not self.found:
-            placed = self.spec.rules_of(node.op)[1]
-            for name, check in placed:
-                self.report(name, node, node, check(node, context))
+                if check in _FORM:
+                    self.report(name, node, node, check(node))
+            if not self.found:
+                for name, check in alone:
+                    if check not in _FORM:
+                        self.report(name, node, node, check(node))
+                for name, check in placed:
+                    self.report(name, node, node, check(node, context))
         if not self.found and buffer_rules.is_declared(node.op):
             self.report("result-shape", node, node, buffer_rules.result_shape(node))
         region = build.region_of(node)

@@ -152,8 +152,7 @@ class Driver:
         """Report an unexpected token and bring the parser to where it can go on; False to stop."""
         every = frozenset(self._parser.accepts())
         accepted = every - UNMENTIONED or every
-        # Behind names that an operation binds, what begins a statement may stand as well.
-        between = not self._language.starters.isdisjoint(accepted) and not accepted.isdisjoint({"RBRACE", "$END"})
+        between = self._language.is_between(accepted)
         blocks = [at for at, body in self._braces if body]
         context, opener = ("", None) if between else self._unfinished(accepted)
         self._record(

@@ -76,7 +76,7 @@ class Situation(NamedTuple):
     @property
     def between(self) -> bool:
         """Whether a statement could have begun here."""
-        return not self.language.starters.isdisjoint(self.accepted)
+        return self.language.is_between(self.accepted)
 
     def begins_line(self) -> bool:
         """Tell whether the lexeme is the first one on its line."""
