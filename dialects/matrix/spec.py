@@ -250,3 +250,15 @@ def verify_buffer(root: Node) -> None:
 def verify_affine(root: Node) -> None:
     """Raise `VerifyError` for the first rule that an operation of `affine` breaks."""
     _verify("affine", root)
+
+
+def _faults(node: Node) -> Iterator[tuple[str, str]]:
+    """Yield what is wrong with an operation on its own: the name of a rule and a reason."""
+    for name, check in SPEC.rules_of(node.op)[0]:
+        for fault in check(node):
+            yield name, fault if isinstance(fault, str) else fault.reason
+
+
+for _op in Op.get_attr_map(ops.KINDS):
+    if _op.dialect in ops.UNIT:
+        _op.set_attr("FVerify", _faults)
