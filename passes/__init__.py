@@ -29,7 +29,12 @@ PASSES: Final[dict[str, str | type[Pass]]] = {
     "inline": "scaly_ir.passes.expr.inline:Inline",
     "legalize": "scaly_ir.passes.legalize:Legalize",
     "lower": "scaly_ir.passes.expr.lowering.driver:Lower",
+    "lower_aff": "scaly_ir.passes.matrix.lower_aff:LowerAff",
     "lower_intrinsics": "scaly_ir.passes.legalize:LowerIntrinsics",
+    "lower_matrix_high_level_map_reduce": (
+        "scaly_ir.passes.matrix.lower_matrix_high_level_map_reduce:LowerMatrixHighLevelMapReduce"
+    ),
+    "lower_matrix_medium_level": "scaly_ir.passes.matrix.lower_matrix_medium_level:LowerMatrixMediumLevel",
     "pack_workspace": "scaly_ir.passes.prog.pack_workspace:PackWorkspace",
     "prepare_scalar": "scaly_ir.passes.prog.prepare_scalar:PrepareScalar",
     "print_stats": "scaly_ir.passes.expr.print_stats:PrintStats",

@@ -7,7 +7,7 @@ statements at two places are two nodes unless they bind the same. Source: matrix
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from scaly_ir.attributes import NO_ATTRS, Attrs, AttrValue
@@ -113,14 +113,17 @@ def with_body(region_: Node, statements: Iterable[Node]) -> Node:
     return region(params_of(region_), statements)
 
 
-def statements_in(region: Node) -> Iterator[Node]:
-    """Yield the statements of a region and of all regions in it, in the order of the text."""
+def statements_in(region: Node, enters: Callable[[Node], bool] = lambda statement: True) -> Iterator[Node]:
+    """Yield the statements of a region and of the regions in it, in the order of the text.
+
+    The region of a statement is left out where `enters` says no.
+    """
     pending = [iter(body_of(region))]
     while pending:
         for node in pending[-1]:
             yield node
             inner = region_of(node)
-            if inner is not None:
+            if inner is not None and enters(node):
                 pending.append(iter(body_of(inner)))
                 break
         else:

@@ -19,16 +19,19 @@ def is_number(name: str) -> bool:
     return name.isascii() and name.isdigit()
 
 
-def definitions(function: Node) -> Iterator[str]:
-    """Yield the names that a function defines, in the order of the text: parameters, and what statements bind."""
+def definitions(function: Node, enters: Callable[[Node], bool] = lambda statement: True) -> Iterator[str]:
+    """Yield the names that a function defines, in the order of the text: parameters, and what statements bind.
+
+    What is defined in the region of a statement is left out where `enters` says no.
+    """
     region = build.region_of(function)
     if region is None:
         return
     yield from _names(build.params_of(region))
-    for statement in build.statements_in(region):
+    for statement in build.statements_in(region, enters):
         yield from [binding.name for binding in build.results_of(statement)]
         inner = build.region_of(statement)
-        if inner is not None:
+        if inner is not None and enters(statement):
             yield from _names(build.params_of(inner))
 
 
@@ -130,8 +133,10 @@ class Names:
     A base that is taken gets ``_1``, ``_2``, ...; without a base, a value stays nameless.
     """
 
-    def __init__(self, function: Node) -> None:
-        self._taken = set(definitions(function))
+    def __init__(self, function: Node, enters: Callable[[Node], bool] = lambda statement: True) -> None:
+        """Look at a function, but at no names in the regions of statements where `enters` says no."""
+        outputs = _names(build.operands_of(function))  # no value may be called as a result is
+        self._taken = {*outputs, *definitions(function, enters)}
         self._next: dict[str, int] = {}
         self._number = max([int(name) for name in self._taken if is_number(name)], default=-1)
 

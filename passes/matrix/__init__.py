@@ -1,0 +1,1 @@
+"""The passes that take functions of matrices, loops and buffers down to programs."""

@@ -1,0 +1,227 @@
+"""Lowering functions statement by statement: rules of operators, and what a rule is given to work with.
+
+A pass has a key, ``<pass>.FLowerOp``. An operator that has that attribute is lowered by calling it as
+``f(ctx, statement) -> None`` for each statement; what it emits stands in the place of the statement, and is lowered
+in turn. All other statements stay as they are. Source: matrix specification 9 and 10.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import ClassVar, Final, TypeVar
+
+from scaly_ir.dialects.affine import build as affine
+from scaly_ir.dialects.buffer import build, ops
+from scaly_ir.dialects.buffer.names import Names, numbered
+from scaly_ir.dialects.buffer.types import INDEX
+from scaly_ir.errors import LoweringError
+from scaly_ir.graph import Node
+from scaly_ir.op import Op
+from scaly_ir.pass_manager import Pass
+from scaly_ir.types import MemRefType
+
+T = TypeVar("T")
+
+DIALECTS: Final = frozenset({"matrix", "buffer", "affine"})
+_DEEPEST: Final = 1000
+"""So many rules may have emitted each what the next one lowers: more of them do not end."""
+
+
+class Loops:
+    """A nest of loops that is being built, which may carry values.
+
+    `indices` holds an index operand for each extent: a loop variable, or 0 for an extent of 1, which needs no loop.
+    """
+
+    def __init__(self, indices: Sequence[Node], carried: Sequence[Node]) -> None:
+        self.indices = tuple(indices)
+        self.carried = tuple(carried)
+        """What is carried, as it is at the beginning of the innermost body."""
+        self.results: tuple[Node, ...] = ()
+        """What is carried in the end; known when the nest is closed."""
+
+    def give(self, values: Iterable[Node]) -> None:
+        """End the innermost body with what is carried next."""
+        self.results = tuple(values)
+
+
+class Context:
+    """What a rule works with: it emits statements, makes names and loops, and asks what a statement binds."""
+
+    def __init__(self, function: Node, key: str) -> None:
+        self.function = function
+        self._names = Names(function, lambda statement: not statement.op.has_attr(key))
+        self._bodies: list[list[Node]] = []
+        self._unnamed = ""
+
+    def emit(self, statement: Node) -> None:
+        """Append a statement to the innermost open body."""
+        self._bodies[-1].append(statement)
+
+    def fresh(self, name: str = "") -> str:
+        """Return a name that the function does not have: this one, if it is free; none gives a nameless value."""
+        return self._names.fresh(name)
+
+    def result(self, statement: Node) -> str:
+        """Return the name that a statement binds, a new one if it binds none."""
+        for binding in build.results_of(statement):
+            return binding.name
+        self._unnamed = self._unnamed or self.fresh()
+        return self._unnamed
+
+    @contextmanager
+    def loop_nest(
+        self,
+        extents: Sequence[int] | Mapping[int, int],
+        kind: str,
+        carried: Sequence[tuple[str, Node]] = (),
+    ) -> Iterator[Loops]:
+        """Open a nest of loops from 0 to each extent, the first outermost; what is emitted next is its body.
+
+        Variables are called after the position of an extent, or after its key. `carried` gives names and first values,
+        for a body that ends in `Loops.give`. An extent of 1 has no loop.
+        """
+        numbered = extents if isinstance(extents, Mapping) else dict(enumerate(extents))
+        levels = {number: extent for number, extent in numbered.items() if extent != 1}
+        variables = {number: self.fresh(f"i{number}") for number in levels}
+        values = [first for _, first in carried]
+        opened: list[tuple[str, int, list[affine.Carried]]] = []
+        for number, extent in levels.items():
+            here = [
+                affine.Carried(self.fresh(name), value, "") for (name, _), value in zip(carried, values, strict=True)
+            ]
+            opened.append((variables[number], extent, here))
+            self._bodies.append([])
+            # What is not defined at first is so for every loop: the body may not read it.
+            values = [
+                each.init if each.init.op is ops.UNDEF else build.value(each.name, each.init.type) for each in here
+            ]
+        loops = Loops([affine.index(variables.get(number, 0)) for number in numbered], values)
+        yield loops
+        for variable, extent, here in reversed(opened):
+            if here:
+                self.emit(affine.yield_(loops.results))
+            body = self._bodies.pop()
+            named = [each._replace(result=self.fresh()) for each in here]
+            self.emit(affine.for_(variable, affine.index(0), affine.index(extent), body, kind=kind, carried=named))
+            loops.results = tuple([build.value(each.result, each.init.type) for each in named])
+
+    # --- statements that rules need ---------------------------------------------------------------------------------
+
+    def alloc(self, name: str, type_: MemRefType) -> Node:
+        """Emit fresh storage and return it."""
+        self.emit(build.statement(ops.ALLOC, (), type_, (name,)))
+        return build.value(name, type_)
+
+    def constant(self, name: str, value: Node, type_: MemRefType) -> Node:
+        """Emit fresh storage with one value in every element and return it."""
+        self.emit(build.statement(ops.CONSTANT, (value,), type_, (name,)))
+        return build.value(name, type_)
+
+    def read(self, buffer: Node, indices: Iterable[Node], name: str = "") -> Node:
+        """Emit the read of an element, of which `name` is to be the name, and return its value."""
+        bound = self.fresh(name)
+        self.emit(build.statement(ops.READ, (buffer, *indices), buffer.type.dtype, (bound,)))
+        return build.value(bound, buffer.type.dtype)
+
+    def write(self, value: Node, buffer: Node, indices: Iterable[Node]) -> None:
+        """Emit the write of an element."""
+        self.emit(build.statement(ops.WRITE, (value, buffer, *indices), buffer.type.dtype))
+
+    def bind(self, statement: Callable[[str], Node]) -> Node:
+        """Emit what `statement` makes of a new name and return the index of that name."""
+        name = self.fresh()
+        self.emit(statement(name))
+        return build.value(name, INDEX)
+
+    # --- for the driver -----------------------------------------------------------------------------------------------
+
+    def open(self) -> None:
+        """Begin a body."""
+        self._bodies.append([])
+
+    def close(self) -> list[Node]:
+        """End the innermost body and return its statements."""
+        return self._bodies.pop()
+
+    def expansion(self, rule: Rule, statement: Node) -> list[Node]:
+        """Return what a rule emits for a statement."""
+        self._unnamed = ""
+        self.open()
+        rule(self, statement)
+        return self.close()
+
+
+Rule = Callable[[Context, Node], None]
+
+
+def used(shape: Sequence[int], indices: Iterable[T]) -> list[T]:
+    """Return what is there for each axis, without that of axes of extent 1, which have no index."""
+    return [index for extent, index in zip(shape, indices, strict=True) if extent != 1]
+
+
+@dataclass(frozen=True)
+class LoweringPass(Pass):
+    """The base of passes that consist of the rules of operators."""
+
+    dialects: ClassVar[frozenset[str]] = DIALECTS
+
+    def run(self, root: Node) -> Node:
+        """Lower every statement whose operator has a rule."""
+        functions = [_lowered(function, f"{self.name}.FLowerOp") for function in root.args]
+        return root if functions == list(root.args) else build.module(functions)
+
+
+def set_rules(pass_name: str, rules: Mapping[Op, Rule]) -> None:
+    """Give operators their rules for a pass."""
+    for op, rule in rules.items():
+        op.set_attr(f"{pass_name}.FLowerOp", rule, override=True)
+
+
+def _lowered(function: Node, key: str) -> Node:
+    region = build.region_of(function)
+    if region is None or not any([statement.op.has_attr(key) for statement in build.statements_in(region)]):
+        return function
+    return numbered(_rebuilt(function, key))
+
+
+def _rebuilt(function: Node, key: str) -> Node:
+    """Return a function with every statement lowered that has a rule; iterative, as regions may nest deeply."""
+    ctx = Context(function, key)
+    frames: list[tuple[Iterator[Node], Node | None]] = []  # with the owner of a region; None for what a rule emitted
+
+    def enter(owner: Node) -> None:
+        region = build.region_of(owner)
+        assert region is not None
+        frames.append((iter(build.body_of(region)), owner))
+        ctx.open()
+
+    enter(function)
+    expansions = 0
+    while True:
+        statements, owner = frames[-1]
+        for statement in statements:
+            rule: Rule | None = statement.op.get_attr(key, None)
+            if rule is not None:
+                expansions += 1
+                if expansions > _DEEPEST:
+                    raise LoweringError(f"the lowering of '{statement.op.name}' does not end", statement, function)
+                frames.append((iter(ctx.expansion(rule, statement)), None))
+                break
+            if build.region_of(statement) is not None:
+                enter(statement)
+                break
+            ctx.emit(statement)
+        else:
+            frames.pop()
+            if owner is None:
+                expansions -= 1
+                continue
+            region = build.region_of(owner)
+            assert region is not None
+            whole = owner.replace(args=(*build.operands_of(owner), build.with_body(region, ctx.close())))
+            if not frames:
+                return whole
+            ctx.emit(whole)
