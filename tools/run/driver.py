@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
@@ -129,23 +129,25 @@ class Runner(InputDriver[Outcome]):
             return compiled(runnable, wanted.compilation)
         if not wanted.trace and not wanted.check_finite:
             return evaluator(runnable)
-        from scaly_ir.tools.run.tracing import FiniteCheck, ProgramTrace, Trace
+        from scaly_ir.tools.run.tracing import ProgramTrace, Trace, check_inputs, check_operation
 
         def say(text: str) -> None:
             write(self._stderr, text)
 
-        check = FiniteCheck(runnable, values) if wanted.check_finite else None
+        if wanted.check_finite:
+            check_inputs(runnable, values)
         if not runnable.is_expr:
-            trace = ProgramTrace(say, wanted.digits) if wanted.trace else None
-            return watched_procedure(runnable, Watch(trace, wanted.check_finite))
-        watches: list[Callable[[Node, Node, Array], None]] = [Trace(say, wanted.digits)] if wanted.trace else []
+            steps = ProgramTrace(say, wanted.digits) if wanted.trace else None
+            return watched_procedure(runnable, Watch(steps, wanted.check_finite))
+        trace = Trace(say, wanted.digits) if wanted.trace else None
 
-        def watch_all(function: Node, node: Node, value: Array) -> None:
-            for watch in watches:
-                watch(function, node, value)
+        def watch(function: Node, node: Node, value: Array) -> None:
+            if trace is not None:
+                trace(function, node, value)
+            if wanted.check_finite:
+                check_operation(runnable, function, node, value)
 
-        watches += [] if check is None else [check]
-        return evaluator(runnable, watch_all)
+        return evaluator(runnable, watch)
 
     def _time(self, runnable: Runnable, compute: Compute, values: Sequence[Array], engine: str) -> None:
         from time import perf_counter

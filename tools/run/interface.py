@@ -10,7 +10,6 @@ from scaly_ir.dialect import dialect_of
 from scaly_ir.dialects.expr import ops as expr_ops
 from scaly_ir.dialects.expr.functions import inputs_of, outputs_of
 from scaly_ir.dialects.prog.build import params_of
-from scaly_ir.errors import TranslateError
 from scaly_ir.graph import Node
 from scaly_ir.sparsity import SparsityPattern
 from scaly_ir.tensors import MOST_AXES
@@ -112,10 +111,7 @@ def find_function(root: Node, locations: Locations, name: str) -> Runnable:
         raise RunError(error(f"there is no function @{spell_name(chosen)} in the file{hint}", code="run"))
     if root.op is expr_ops.MODULE:
         return _with_arrays(_function(root, named[0], locations))
-    try:
-        part, places = part_of(root, locations, chosen)
-    except TranslateError as failure:
-        raise RunError(error(str(failure), code="run")) from failure
+    part, places = part_of(root, locations, chosen)
     return _with_arrays(_procedure(part, named[0], places))
 
 

@@ -127,27 +127,22 @@ def _shown(value: Array, node: Node, digits: int | None) -> list[str]:
     return [f"{value.size:,} elements, from {ends[0]} to {ends[1]}"]
 
 
-class FiniteCheck:
-    """Stops at the first operation that gives a NaN or an infinity."""
-
-    def __init__(self, runnable: Runnable, values: Sequence[Array]) -> None:
-        """Begin with the inputs; `RunError` when one has such an element already."""
-        self._runnable = runnable
-        for parameter, value in zip(runnable.inputs, values, strict=True):
-            bad = _first_bad(value)
-            if bad:
-                message = f"input {parameter.shown} of {runnable.shown} has {bad}"
-                raise RunError(error(message, parameter.span, "not-finite"))
-
-    def __call__(self, function: Node, node: Node, value: Array) -> None:
-        """Look at one operation."""
+def check_inputs(runnable: Runnable, values: Sequence[Array]) -> None:
+    """Raise `RunError` when an input has an element that is a NaN or an infinity."""
+    for parameter, value in zip(runnable.inputs, values, strict=True):
         bad = _first_bad(value)
         if bad:
-            name = str(function.attrs["name"])
-            where = f" in @{spell_name(name)}"
-            raise RunError(
-                error(f"'{node.op.name}'{where} gives {bad}", self._runnable.span_of(node, name), "not-finite")
-            )
+            message = f"input {parameter.shown} of {runnable.shown} has {bad}"
+            raise RunError(error(message, parameter.span, "not-finite"))
+
+
+def check_operation(runnable: Runnable, function: Node, node: Node, value: Array) -> None:
+    """Raise `RunError` when an operation of a function gives such an element."""
+    bad = _first_bad(value)
+    if bad:
+        name = str(function.attrs["name"])
+        message = f"'{node.op.name}' in @{spell_name(name)} gives {bad}"
+        raise RunError(error(message, runnable.span_of(node, name), "not-finite"))
 
 
 def _first_bad(value: Array) -> str:
