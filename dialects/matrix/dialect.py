@@ -61,6 +61,7 @@ def _dialect(name: str, summary: str) -> Dialect:
         show=show,
         generic=generic,
         operations=operations,
+        runner="scaly_ir.dialects.matrix.running:RUNNER",
     )
 
 

@@ -80,4 +80,5 @@ DIALECT: Final = Dialect(
     show=show,
     generic=generic,
     operations=operations,
+    runner="scaly_ir.dialects.prog.running:RUNNER",
 )

@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
-from scaly_ir.dialects.prog.evaluate.watching import Watch
 from scaly_ir.errors import CompileError, EvaluationError, LoweringError, ScalyError, TranslateError
 from scaly_ir.graph import Node
+from scaly_ir.running import Observer
 from scaly_ir.text.diagnostics import Diagnostic, error
 from scaly_ir.text.locations import Locations
 from scaly_ir.text.source import Source, Span
 from scaly_ir.tools.input_driver import InputDriver
 from scaly_ir.tools.reporting import Reporter, write
 from scaly_ir.tools.run.binding import Sources, bind
-from scaly_ir.tools.run.engines import Compilation, Compute, compiled, evaluator, watched_procedure
+from scaly_ir.tools.run.engines import Compilation, Compute, compiled, evaluator
 from scaly_ir.tools.run.interface import Parameter, RunError, Runnable, find_function
 
 if TYPE_CHECKING:
@@ -129,25 +129,12 @@ class Runner(InputDriver[Outcome]):
             return compiled(runnable, wanted.compilation)
         if not wanted.trace and not wanted.check_finite:
             return evaluator(runnable)
-        from scaly_ir.tools.run.tracing import ProgramTrace, Trace, check_inputs, check_operation
-
-        def say(text: str) -> None:
-            write(self._stderr, text)
+        from scaly_ir.tools.run.tracing import Trace, check_inputs
 
         if wanted.check_finite:
             check_inputs(runnable, values)
-        if not runnable.is_expr:
-            steps = ProgramTrace(say, wanted.digits) if wanted.trace else None
-            return watched_procedure(runnable, Watch(steps, wanted.check_finite))
-        trace = Trace(say, wanted.digits) if wanted.trace else None
-
-        def watch(function: Node, node: Node, value: Array) -> None:
-            if trace is not None:
-                trace(function, node, value)
-            if wanted.check_finite:
-                check_operation(runnable, function, node, value)
-
-        return evaluator(runnable, watch)
+        trace = Trace(lambda text: write(self._stderr, text), wanted.digits) if wanted.trace else None
+        return evaluator(runnable, Observer(trace, wanted.check_finite))
 
     def _time(self, runnable: Runnable, compute: Compute, values: Sequence[Array], engine: str) -> None:
         from time import perf_counter
@@ -228,7 +215,7 @@ def _diagnosed(runnable: Runnable, failure: ScalyError) -> Diagnostic:
         span = _span_of_blamed(runnable, failure)
         return error(f"{runnable.shown} cannot be compiled: {failure}", span, "lowering")
     if isinstance(failure, TranslateError):
-        if runnable.is_expr:
+        if runnable.runner.passes:  # what was translated is not what the file holds
             return error(f"{runnable.shown} cannot be compiled: {failure}", code="translation")
         from scaly_ir.tools.translate.driver import located
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import numpy as np
 
 from scaly_ir.dialects.buffer import build
 from scaly_ir.dialects.buffer.printer import value_name
 from scaly_ir.dialects.matrix.printer import statement_lines
-from scaly_ir.dialects.prog.evaluate.faults import Fault, cut, not_finite
+from scaly_ir.dialects.prog.evaluate.faults import Fault, cut
+from scaly_ir.dialects.prog.evaluate.memory import Array
 from scaly_ir.graph import Node
+from scaly_ir.running import not_finite
 
 
 def unwritten(name: str, at: int, shape: Sequence[int]) -> NoReturn:
@@ -48,9 +50,10 @@ def _head(statement: Node) -> str:
     return next(statement_lines(statement)).strip()
 
 
-def check_finite(node: Node, value: Any) -> None:
-    """Stop at an operation that gave a NaN or an infinity."""
-    array = np.asarray(value)
-    finite = np.isfinite(array)
-    if not finite.all():
-        not_finite(node, float(array.reshape(-1)[int(finite.argmin())]))
+def check_finite(node: Node, value: Array) -> None:
+    """Stop at an operation on whole buffers that gave a NaN or an infinity."""
+    bad = not_finite(value)
+    if bad:
+        found = Fault(f"'{node.op.name}' gives {bad}")
+        found.operation = node
+        raise found

@@ -13,8 +13,8 @@ from scaly_ir.dialects.buffer import build, ops
 from scaly_ir.dialects.buffer.printer import value_name
 from scaly_ir.dialects.buffer.types import folded
 from scaly_ir.dialects.matrix.evaluate.faults import position, statement_text
-from scaly_ir.dialects.matrix.evaluate.operations import storage
-from scaly_ir.dialects.matrix.evaluate.statements import Options, compile_function
+from scaly_ir.dialects.matrix.evaluate.operations import Options, storage
+from scaly_ir.dialects.matrix.evaluate.statements import compile_function
 from scaly_ir.dialects.matrix.spec import SPEC
 from scaly_ir.dialects.prog import build as prog
 from scaly_ir.dialects.prog.context import symbol_name

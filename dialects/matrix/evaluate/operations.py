@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from random import Random
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -11,12 +12,23 @@ from scaly_ir.dialects.buffer import build, ops
 from scaly_ir.dialects.buffer.printer import value_name
 from scaly_ir.dialects.buffer.types import folded
 from scaly_ir.dialects.matrix.evaluate.combiner import Vectorized, one_by_one
-from scaly_ir.dialects.matrix.evaluate.faults import position
+from scaly_ir.dialects.matrix.evaluate.faults import check_finite, position
 from scaly_ir.dialects.prog.evaluate.faults import Fault
 from scaly_ir.dialects.prog.evaluate.lanes import Retry
 from scaly_ir.dialects.prog.evaluate.memory import ELEMENTS, Array, Place, filled, poisoned, without_memory
+from scaly_ir.dialects.prog.evaluate.watching import NOBODY, Watch
 from scaly_ir.graph import Node
+from scaly_ir.numeric.evaluate import failed_reference
 from scaly_ir.types import BOOL, DType, MemRefType
+
+
+class Options(NamedTuple):
+    """How a function is run."""
+
+    shuffle: Random | None = None
+    """Decides on the order of trips of global loops."""
+    strict: bool = True
+    watch: Watch = NOBODY
 
 
 def elements(place: Place, type_: MemRefType) -> Array:
@@ -49,14 +61,15 @@ class Operation:
     """
 
     def __init__(
-        self, node: Node, outer: Sequence[Node], scalar_code: Callable[[], Callable[..., Any]], strict: bool
+        self, node: Node, outer: Sequence[Node], scalar_code: Callable[[], Callable[..., Any]], options: Options
     ) -> None:
         self._node: Final = node
         self._operands: Final = build.operands_of(node)
         self._region: Final = build.region_of(node)
         self._attrs: Final = {key: value for key, value in node.attrs.items() if key != "results"}
         self._scalar_code: Final = scalar_code
-        self._vectorized = None if self._region is None else Vectorized(self._region, outer, strict)
+        self._vectorized = None if self._region is None else Vectorized(self._region, outer, options.strict)
+        self._finite: Final = options.watch.finite
 
     def __call__(self, values: Sequence[Any], outer: Sequence[Any] = ()) -> Any:
         """Compute."""
@@ -104,8 +117,7 @@ class Operation:
         except MemoryError as error:
             raise Fault(f"'{node.op.name}' finds no memory") from error
         except Exception as error:  # of a third party: whatever it raises is shown
-            said = " ".join(str(error).split())
-            raise Fault(f"FNumpy of '{node.op.name}' failed: {type(error).__name__}: {said}") from error
+            raise Fault(failed_reference(node, error).reason) from error
 
     def _check_written(self, values: Sequence[Any]) -> None:
         """Check that the elements that a combiner gets were written: the same on marks in place of elements."""
@@ -134,6 +146,8 @@ class Operation:
         if result.dtype != self._dtype or result.shape != shape:
             given = f"{result.dtype} of shape {list(result.shape)}"
             raise Fault(f"FNumpy of '{self._node.op.name}' gave {given}, expected {type_}")
+        if self._finite:
+            check_finite(self._node, result)
         if isinstance(type_, MemRefType):
             return storage(self._node.attrs["results"][0], result, type_.dtype)
         return result.item()

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from random import Random
 from types import CodeType
 from typing import Any, Final, NamedTuple
 
@@ -20,14 +19,13 @@ from scaly_ir.dialects.buffer import build, ops
 from scaly_ir.dialects.buffer.printer import value_name
 from scaly_ir.dialects.matrix.evaluate import faults
 from scaly_ir.dialects.matrix.evaluate.combiner import free_scalars
-from scaly_ir.dialects.matrix.evaluate.operations import Operation, constant
+from scaly_ir.dialects.matrix.evaluate.operations import Operation, Options, constant
 from scaly_ir.dialects.matrix.evaluate.scope import Misuse, Scope, Storage, Variable
 from scaly_ir.dialects.prog import build as prog
 from scaly_ir.dialects.prog.evaluate.expressions import Expressions, effectful
 from scaly_ir.dialects.prog.evaluate.faults import Loop, Piece, not_finite
 from scaly_ir.dialects.prog.evaluate.loops import shuffled
 from scaly_ir.dialects.prog.evaluate.memory import poisoned
-from scaly_ir.dialects.prog.evaluate.watching import NOBODY, Watch
 from scaly_ir.dialects.prog.evaluate.writer import Function, Writer
 from scaly_ir.graph import Node
 from scaly_ir.numeric.interval import Interval
@@ -38,15 +36,6 @@ _MOST_BLOCKS: Final = 12
 """Loops nested deeper go on in another function; Python's limit is 20."""
 _MOST_LINES: Final = 4000
 """A function of more lines ends after a statement of the function's body, and another goes on."""
-
-
-class Options(NamedTuple):
-    """How a function is run."""
-
-    shuffle: Random | None = None
-    """Decides on the order of trips of global loops."""
-    strict: bool = True
-    watch: Watch = NOBODY
 
 
 class _Open(NamedTuple):
@@ -228,7 +217,7 @@ class _Compiler:
         number = self.new_storage(name, node.type, filled=True)
         made = f"{self.helpers[constant]}({name!r}, {self.writer.constant(node.type)}, {value})"
         self.writer.line(f"p{number} = {made}; {self.bind(number)}")
-        self.show(node, f"p{number}.values")
+        self.show(node, f"p{number}")
 
     def element(self, verb: str, name: str, indices: Sequence[Node], scalars: _Scalars) -> tuple[Storage, str]:
         """Write the checks of an element's indices, and return the buffer and the source of its place in memory."""
@@ -326,25 +315,19 @@ class _Compiler:
             uses = free_scalars(region, self.scope.variables)
             outer = f", {_tuple([scalars.value(use) for use in uses])}"
         code = partial(self.combiner, region, uses)
-        run = self.writer.constant(Operation(node, uses, code, self.options.strict))
+        run = self.writer.constant(Operation(node, uses, code, self.options))
         names = node.attrs.get("results") or ()
         text = f"{run}({_tuple(sources)}{outer})"
         if isinstance(node.type, MemRefType) and names:
             number = self.new_storage(names[0], node.type, filled=True)
             self.writer.line(f"p{number} = {text}; {self.bind(number)}")
-            self.check_finite(node, f"p{number}.values")
-            self.show(node, f"p{number}.values")
+            self.show(node, f"p{number}")
         elif names:
             variable = self.new_variable(names[0], node.type)
             self.writer.line(f"{variable.source} = {text}")
-            self.check_finite(node, variable.source)
             self.show(node, variable.source)
         else:
             self.writer.line(text)
-
-    def check_finite(self, node: Node, source: str) -> None:
-        if self.options.watch.finite and node.type.dtype.is_float:
-            self.writer.line(f"{self.writer.constant(partial(faults.check_finite, node))}({source})")
 
     def combiner(self, region: Node | None, outer: Sequence[Node]) -> Callable[..., Any]:
         """Return a combiner as a function of numbers: the accumulator, elements, then the scalars around it."""
