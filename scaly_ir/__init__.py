@@ -14,7 +14,7 @@ __version__ = "0.1.0"
 _EXPORTS: Final[dict[str, str]] = {
     name: f"scaly_ir.{module}"
     for module, names in {
-        "api": "parse render run_passes verify",
+        "api": "parse render run run_passes verify",
         "call": "Call Symbol",
         "dialects.expr.build": "cast concat const gather index_add index_set stack sym where",
         "dialects.expr.debug": "format_expr",
@@ -35,7 +35,6 @@ _EXPORTS: Final[dict[str, str]] = {
         "dialects.expr.simplify": "cse cse_many simplify simplify_cse",
         "dialects.expr.trees": "G L arg group",
         "dialects.expr.spec": "spec_expr spec_expr_shared verify_expr",
-        "dialects.prog.evaluate": "run",
         "effects": "CallEffectKind side_effect",
         "errors": (
             "CompileError EvaluationError LegalizeError LoweringError NoCompilerError NotCompiledWarning ParseError "

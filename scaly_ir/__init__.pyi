@@ -5,6 +5,7 @@ from typing import Final
 from scaly_ir import prim as prim
 from scaly_ir.api import parse as parse
 from scaly_ir.api import render as render
+from scaly_ir.api import run as run
 from scaly_ir.api import run_passes as run_passes
 from scaly_ir.api import verify as verify
 from scaly_ir.call import Call as Call
@@ -76,7 +77,6 @@ from scaly_ir.dialects.expr.trees import G as G
 from scaly_ir.dialects.expr.trees import L as L
 from scaly_ir.dialects.expr.trees import arg as arg
 from scaly_ir.dialects.expr.trees import group as group
-from scaly_ir.dialects.prog.evaluate import run as run
 from scaly_ir.effects import CallEffectKind as CallEffectKind
 from scaly_ir.effects import side_effect as side_effect
 from scaly_ir.errors import CompileError as CompileError

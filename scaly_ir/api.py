@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
+from typing import Any
 
 from scaly_ir.dialect import dialect_of, parse_source
 from scaly_ir.errors import ParseError, PassError, VerifyError
@@ -30,6 +32,23 @@ def render(root: Node) -> str:
 def verify(root: Node) -> None:
     """Check every rule of the root's dialect; `VerifyError` names the first one that is broken."""
     dialect_of(root).spec.verify(root)
+
+
+def run(module: Node, inputs: Mapping[str, Any], proc: str | None = None, **options: Any) -> dict[str, Any]:
+    """Run a function of a module on arrays, by default the last one, and return its results by name.
+
+    A procedure of `prog`, or a function of matrices, loops and buffers; what is given for each input, the options and
+    the errors are those of `run` in `scaly_ir.dialects.prog.evaluate` and `scaly_ir.dialects.matrix.evaluate`. Those of
+    `expr` are evaluated by `sc.evaluate`, and are called.
+    """
+    from scaly_ir.running import loaded
+
+    own = loaded(dialect_of(module)) if isinstance(module, Node) else None
+    chosen = (
+        own.run if own is not None and own.run is not None else import_module("scaly_ir.dialects.prog.evaluate").run
+    )
+    found: dict[str, Any] = chosen(module, inputs, proc, **options)
+    return found
 
 
 def run_passes(root: Node, pipeline: str) -> Node:

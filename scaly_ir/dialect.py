@@ -74,6 +74,8 @@ class Dialect:
     """Prints in the generic form; None for a numbered list of all nodes."""
     operations: Callable[[Node], Iterable[Node]] = _no_operations
     """The operations of a root, in the order in which `Locations` numbers them."""
+    runner: str = ""
+    """``module:object``, the `running.Runner` of its functions; without it, they are not run."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "op_prefix", self.op_prefix or self.name)

@@ -1,4 +1,4 @@
-"""The error hierarchy of scaly-ir; owns no behaviour beyond carrying data.
+"""The error hierarchy of scaly-ir, which carries data alone, and how any exception is put in one line.
 
 Every error a user can cause derives from `ScalyError`, so a caller can catch one class. Each class is also a subclass
 of the built-in exception that Python users expect for that kind of mistake.
@@ -13,6 +13,12 @@ if TYPE_CHECKING:
     from scaly_ir.graph.node import Node
     from scaly_ir.text.diagnostics import Diagnostic
     from scaly_ir.text.locations import Place
+
+
+def described(failure: BaseException) -> str:
+    """Return an exception in one line: its class and what it says."""
+    said = " ".join(str(failure).split())
+    return f"{type(failure).__name__}: {said}" if said else type(failure).__name__
 
 
 class ScalyError(Exception):

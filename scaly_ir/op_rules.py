@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from scaly_ir.call import signature_faults, verify_faults
+from scaly_ir.errors import described
 from scaly_ir.graph import Node
 from scaly_ir.op import Op
 from scaly_ir.spec import Fault, Rule
@@ -45,8 +46,7 @@ def op_verify(node: Node) -> Iterator[Fault]:
 
 def raised(rule: str, error: Exception) -> str:
     """Return what a message says of an exception inside a rule of a third party."""
-    said = " ".join(str(error).split())
-    return f"{rule} raised {type(error).__name__}: {said}" if said else f"{rule} raised {type(error).__name__}"
+    return f"{rule} raised {described(error)}"
 
 
 def registered_rules(dialect: str, applies: Callable[[Op], bool]) -> tuple[Rule, ...]:

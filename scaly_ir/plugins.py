@@ -16,7 +16,7 @@ from importlib import import_module
 from keyword import iskeyword
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
-from scaly_ir.errors import PluginError
+from scaly_ir.errors import PluginError, described
 from scaly_ir.undo import RegistryScope, note_undo
 
 if TYPE_CHECKING:
@@ -186,9 +186,7 @@ def _load(entry: EntryPoint) -> None:
             _LOADED[entry] = entry.name
             note_undo(lambda: _LOADED.pop(entry))
     except (Exception, SystemExit) as failure:  # whatever third-party code raises is the user's to see
-        said = " ".join(str(failure).split())
-        raised = f"{type(failure).__name__}: {said}" if said else type(failure).__name__
-        raise PluginError(f"{entry.title} failed: {raised}") from failure
+        raise PluginError(f"{entry.title} failed: {described(failure)}") from failure
 
 
 def _resolved(target: str) -> Callable[[PluginRegistry], object]:

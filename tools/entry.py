@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Final, NoReturn, TextIO
 
 from scaly_ir import __version__
-from scaly_ir.errors import PluginError
+from scaly_ir.errors import PluginError, described
 from scaly_ir.tools.command_line import Given, Option, UsageError
 from scaly_ir.tools.plugin_options import PLUGIN_OPTIONS, load_requested_plugins
 from scaly_ir.tools.reporting import Reporter, use_colour, write, write_usage_error
@@ -179,12 +179,6 @@ def _wants_json(argv: Sequence[str]) -> bool:
     """Tell whether arguments that may be wrong ask for diagnostics in JSON."""
     typed = [text.lstrip("-") for text in argv]
     return "diagnostics=json" in typed or ("diagnostics", "json") in zip(typed, argv[1:], strict=False)
-
-
-def described(failure: BaseException) -> str:
-    """Return an exception in one line: its class and what it says."""
-    said = " ".join(str(failure).split())
-    return f"{type(failure).__name__}: {said}" if said else type(failure).__name__
 
 
 def write_to(path: str, text: str, stdout: TextIO, reporter: Reporter) -> None:

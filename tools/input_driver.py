@@ -9,12 +9,11 @@ from collections.abc import Sequence
 from typing import Generic, TextIO, TypeVar
 
 from scaly_ir.dialect import dialect_of, parse_source, verify_parsed
-from scaly_ir.errors import PassError, ScalyError, TranslateError
+from scaly_ir.errors import PassError, ScalyError, TranslateError, described
 from scaly_ir.graph import Node
 from scaly_ir.text.diagnostics import Diagnostic, error
 from scaly_ir.text.locations import Locations
 from scaly_ir.text.source import Source, Span
-from scaly_ir.tools.entry import described
 from scaly_ir.tools.files import read_source
 from scaly_ir.tools.opt.watcher import Watcher
 from scaly_ir.tools.reporting import Reporter

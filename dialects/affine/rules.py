@@ -121,6 +121,11 @@ def map_arity(node: Node) -> Faults:
         yield Fault(f"{title(node)} map has no results", part="map")
 
 
+def _takes_maps(op: Op) -> bool:
+    specs = (op.attr_specs or {}).values()
+    return any([AffineMap in spec.kinds or spec.words == "a list of affine maps" for spec in specs])
+
+
 def _has_map(op: Op) -> bool:
     return "map" in (op.attr_specs or {}) and op.dialect == "affine"
 
@@ -131,6 +136,6 @@ RULES: Final = (
     Rule("for-iter", for_iter, on(ops.FOR)),
     Rule("for-yield", for_yield, on(ops.FOR)),
     Rule("for-kind", for_kind, on(ops.FOR)),
-    Rule("map-expr", map_expr, lambda op: True),
+    Rule("map-expr", map_expr, _takes_maps),
     Rule("map-arity", map_arity, _has_map),
 )

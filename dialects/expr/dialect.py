@@ -108,4 +108,5 @@ DIALECT: Final = Dialect(
     show=show,
     generic=generic,
     operations=in_order,
+    runner="scaly_ir.dialects.expr.running:RUNNER",
 )

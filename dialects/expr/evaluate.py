@@ -14,6 +14,7 @@ from scaly_ir.dialects.expr.functions import outputs_of
 from scaly_ir.dialects.expr.ingest import checked
 from scaly_ir.effects import CallEffectKind
 from scaly_ir.graph import Node
+from scaly_ir.numeric.evaluate import signalled
 from scaly_ir.numeric.machine import NotExact, Reason
 from scaly_ir.numeric.table import TABLE, scalar_name
 from scaly_ir.tensors import MOST_AXES, TensorType
@@ -140,7 +141,7 @@ def evaluate_constants(node: Node) -> Array:
         with numpy.errstate(all="raise", under="ignore"):
             result = compute(*arrays)
     except FloatingPointError as error:
-        raise NotExact(_reason(str(error))) from error
+        raise NotExact(signalled(error)) from error
     except IndexError as error:
         raise NotExact(Reason.DOMAIN) from error
     if node.op.get_attr("TElementwise", False):
@@ -197,9 +198,3 @@ def _check_elements(node: Node, arrays: Sequence[Array], result: Array) -> None:
         raise NotExact(Reason.DOMAIN)
     if (numpy.isinf(result) & finite).any():
         raise NotExact(Reason.OVERFLOW)
-
-
-def _reason(said: str) -> Reason:
-    if said.startswith("divide"):
-        return Reason.DIVISION_BY_ZERO
-    return Reason.OVERFLOW if said.startswith("overflow") else Reason.DOMAIN

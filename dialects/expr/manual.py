@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from scaly_ir.dialects.expr import ops
-from scaly_ir.manual import Entry, applied
+from scaly_ir.manual import Entry, applied, sample_types
 from scaly_ir.op import Op
 
 
@@ -119,15 +119,14 @@ def manual(op: Op) -> Entry:
     """Return the entry of an operator of this dialect."""
     if op.mnemonic in _CONTAINERS and op.get_attr("TStructural"):
         return _CONTAINERS[op.mnemonic]
-    entry = applied(op)
+    entry = applied(op, "tensor")
     names = [f"%{name}" for name, _ in entry.operands]
     attrs = " {ATTRIBUTES}" if any([spec.required for spec in (op.attr_specs or {}).values()]) else ""
     syntax = f"%NAME = {op.name}{_listed(names)}{attrs} : TENSOR"
-    operands = tuple([(f"%{name}", "a tensor" if doc == "a value" else doc) for name, doc in entry.operands])
+    operands = tuple([(f"%{name}", doc) for name, doc in entry.operands])
     sample = _SAMPLES.get(op.mnemonic) or _elementwise(op)
     example = "" if sample is None else _fragment(op.name, sample)
-    result = entry.result.replace("value", "tensor").replace("a bool", "a tensor of bools") or "a tensor"
-    return entry._replace(syntax=(syntax,), operands=operands, result=result, example=example)
+    return entry._replace(syntax=(syntax,), operands=operands, result=entry.result or "a tensor", example=example)
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -138,10 +137,5 @@ def _elementwise(op: Op) -> _Sample | None:
     """Return a sample of an elementwise operator; None for an operator that others registered."""
     if op.name not in ops.OPERATORS:
         return None
-    typing, kinds = op.get_attr("TScalarTyping"), op.get_attr("TOperandKinds")
-    dtype = "float64" if "float" in kinds else "int64" if "int" in kinds else "bool"
-    result = {"arith": dtype, "select": dtype, "cast": "int64"}.get(typing, "bool")
-    inputs = [f"tensor<4x{dtype}>"] * len(op.args_info)
-    if typing == "select":
-        inputs[0] = "tensor<4xbool>"
-    return _Sample(tuple(inputs), "", f"tensor<4x{result}>")
+    operands, result = sample_types(op)
+    return _Sample(tuple([f"tensor<4x{dtype}>" for dtype in operands]), "", f"tensor<4x{result}>")

@@ -306,3 +306,27 @@ RULES: Final = (
         )
     ],
 )
+
+
+# --- what others ask the operators ------------------------------------------------------------------------------------
+
+
+def combiner_params(call: Node) -> list[Node]:
+    """Return the parameters that the combiner of a map-reduction takes: the accumulator, an element of each input."""
+    return [
+        build.declaration("acc", call.type.dtype),
+        *[build.declaration(f"x{number}", value.type.dtype) for number, value in enumerate(call.args[:-1])],
+    ]
+
+
+def validate_combiner(call: Node) -> None:
+    """Raise `ValueError` for the first `mr-*` rule that a map-reduction breaks."""
+    for rule in (*FORM_RULES, *RULES):
+        if rule.applies_to(call.op) and rule.name.startswith("mr-"):
+            for fault in rule.check(call):
+                raise ValueError(f"{rule.name}: {fault if isinstance(fault, str) else fault.reason}")
+
+
+for _op in _BOTH:
+    _op.set_attr("FRegionGetBodyParams", combiner_params)
+    _op.set_attr("FRegionValidate", validate_combiner)

@@ -8,6 +8,8 @@ from typing import Any, Final
 from scaly_ir.dialect import Dialect
 from scaly_ir.dialects.buffer import build
 from scaly_ir.dialects.buffer.forms import operations
+from scaly_ir.dialects.matrix import reader
+from scaly_ir.dialects.matrix import reference as _reference  # noqa: F401 - registers what the operators compute
 from scaly_ir.dialects.matrix.forms import generic, show
 from scaly_ir.dialects.matrix.printer import render
 from scaly_ir.dialects.matrix.spec import SPEC
@@ -17,8 +19,12 @@ from scaly_ir.text.source import Source
 
 
 def read(source: Source) -> Parsed:
-    """Read a file."""
-    from scaly_ir.dialects.matrix import syntax  # Lark is loaded for files of these dialects alone
+    """Read a file: by the fast reader where it takes the text, else by the grammar."""
+    fast = reader.read(source.text)
+    if fast is not None:
+        whole, read_by = fast
+        return Parsed(whole, Locations(source, read_by.starts, read_by.ends, False, _spans_of))
+    from scaly_ir.dialects.matrix import syntax  # Lark is loaded for unusual text and for messages only
 
     root, assembler, diagnostics = syntax.read(source)
     return Parsed(root, Locations(source, assembler.starts, assembler.ends, False, _spans_of), tuple(diagnostics))
@@ -54,6 +60,7 @@ def _dialect(name: str, summary: str) -> Dialect:
         show=show,
         generic=generic,
         operations=operations,
+        runner="scaly_ir.dialects.matrix.running:RUNNER",
     )
 
 

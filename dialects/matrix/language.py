@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
+from scaly_ir.dialects.matrix.words import TERMINALS
 from scaly_ir.dialects.prog.language import OPERATORS, SCALAR_GRAMMAR
 from scaly_ir.text.language import ATTRIBUTE_VALUE, Language, Sentence
 from scaly_ir.types import DTYPES
@@ -84,5 +85,5 @@ LANGUAGE: Final = Language(
     after_scalar=frozenset({"COMMA", "RPAR", "RSQB", "COLON", "TO", "STEP", "RBRACE", "VALUE", "NAME"}),
     numbered=True,
     forms="a file holds functions",
-    terminals=(("MAP", r"affine_map<(?:->|[^<>])*>"), ("LABEL", r"\^[A-Za-z_][A-Za-z0-9_]*")),
+    terminals=TERMINALS,
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 from scaly_ir.dialects.affine.ops import FOR
@@ -38,4 +39,9 @@ _OPENINGS: Final[dict[Op, Opening]] = {**OPENINGS, FOR: loop}
 
 def render(root: Node) -> str:
     """Return the text of a module, function or statement, ending with a line end if not empty."""
-    return "".join(lines(root, LINES, _OPENINGS, combination))
+    return "".join(statement_lines(root))
+
+
+def statement_lines(root: Node) -> Iterator[str]:
+    """Yield the lines of that text."""
+    return lines(root, LINES, _OPENINGS, combination)

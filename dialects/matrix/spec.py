@@ -82,13 +82,14 @@ class _Walk:
         if not self.found:
             alone, placed, _ = self.spec.rules_of(node.op)
             for name, check in alone:
-                if self.found and check not in _FORM:
-                    break
-                self.report(name, node, node, check(node))
-        if not self.found:
-            placed = self.spec.rules_of(node.op)[1]
-            for name, check in placed:
-                self.report(name, node, node, check(node, context))
+                if check in _FORM:
+                    self.report(name, node, node, check(node))
+            if not self.found:
+                for name, check in alone:
+                    if check not in _FORM:
+                        self.report(name, node, node, check(node))
+                for name, check in placed:
+                    self.report(name, node, node, check(node, context))
         if not self.found and buffer_rules.is_declared(node.op):
             self.report("result-shape", node, node, buffer_rules.result_shape(node))
         region = build.region_of(node)
@@ -249,3 +250,15 @@ def verify_buffer(root: Node) -> None:
 def verify_affine(root: Node) -> None:
     """Raise `VerifyError` for the first rule that an operation of `affine` breaks."""
     _verify("affine", root)
+
+
+def _faults(node: Node) -> Iterator[tuple[str, str]]:
+    """Yield what is wrong with an operation on its own: the name of a rule and a reason."""
+    for name, check in SPEC.rules_of(node.op)[0]:
+        for fault in check(node):
+            yield name, fault if isinstance(fault, str) else fault.reason
+
+
+for _op in Op.get_attr_map(ops.KINDS):
+    if _op.dialect in ops.UNIT:
+        _op.set_attr("FVerify", _faults)

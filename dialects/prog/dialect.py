@@ -66,11 +66,7 @@ def place_of(root: Node, node: Node, within: str | None = None) -> Place | None:
 
 def _parts(statement: Node) -> Sequence[Node]:
     """Return what stands in the text of a statement, its body left out."""
-    if statement.op is ops.PROGRAM:
-        return ()
-    if statement.op is ops.PROC:
-        return build.params_of(statement)
-    return statement.args[:1] if statement.op is ops.FOR else statement.args
+    return statement.args[: build.lead_of(statement)]
 
 
 DIALECT: Final = Dialect(
@@ -84,4 +80,5 @@ DIALECT: Final = Dialect(
     show=show,
     generic=generic,
     operations=operations,
+    runner="scaly_ir.dialects.prog.running:RUNNER",
 )

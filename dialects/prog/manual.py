@@ -9,7 +9,7 @@ from textwrap import indent
 from typing import Final
 
 from scaly_ir.dialects.prog import ops
-from scaly_ir.manual import Entry, applied
+from scaly_ir.manual import Entry, applied, sample_types
 from scaly_ir.op import Op
 
 _VALUE: Final = ("VALUE", "a scalar: a number, the name of a variable, or an operation on scalars")
@@ -138,20 +138,13 @@ def _scalar(op: Op) -> Entry:
     typing = ops.typing_of(op)
     if typing is None:
         return entry
-    if typing == "cast":
-        text = _procedure(
-            "prog.store prog.cast(prog.load %x[0], int64), %r[0] : int64", params=_params("float64", "int64")
-        )
-        return entry._replace(syntax=("prog.cast(x, DTYPE)",), example=text)
-    kinds = op.get_attr("TOperandKinds")
-    dtype = "float64" if "float" in kinds else "int64" if "int" in kinds else "bool"
-    result = dtype if typing in ("arith", "select") else "bool"
-    loads = [f"prog.load %x[{place}]" for place in range(len(entry.operands))]
+    types, result = sample_types(op)
+    operands = [f"prog.load %x[{place}]" for place in range(len(types))]
     if typing == "select":
-        loads[0] = "prog.lt(prog.load %x[0], 1)"
-    text = f"prog.store {op.name}({', '.join(loads)}), %r[0] : {result}"
-    return entry._replace(example=_procedure(text, params=_params(dtype, result)))
-
-
-def _params(operands: str, result: str) -> str:
-    return f"%x: memref<8x{operands}>, %r: memref<8x{result}>"
+        operands[0] = "prog.lt(prog.load %x[0], 1)"
+    elif typing == "cast":
+        operands.append(result)
+        entry = entry._replace(syntax=("prog.cast(x, DTYPE)",))
+    text = f"prog.store {op.name}({', '.join(operands)}), %r[0] : {result}"
+    params = f"%x: memref<8x{types[-1]}>, %r: memref<8x{result}>"
+    return entry._replace(example=_procedure(text, params=params))

@@ -15,7 +15,7 @@ from typing import Final
 from scaly_ir.attributes import AttrValue, word_or_constant
 from scaly_ir.dialects.prog import ops
 from scaly_ir.dialects.prog.assembler import DECLARE, KINDS, Assembler, syntax_attrs
-from scaly_ir.dialects.prog.scalar_reader import NUMBER_WORDS, ScalarReader, Unusual, is_integer, is_number
+from scaly_ir.dialects.prog.scalar_reader import NUMBER_WORDS, ScalarReader, Unusual, give_up, is_integer, is_number
 from scaly_ir.dialects.prog.scalars import Literal, Place
 from scaly_ir.graph import Node
 from scaly_ir.op import Op
@@ -32,8 +32,11 @@ _KIND: Final = ["{", "kind", "="]
 class Reader(ScalarReader):
     """One reading; the tokens are those of the current part of the text."""
 
+    assembler: Assembler
+
     def __init__(self, text: str) -> None:
         super().__init__()
+        self.assembler = Assembler(give_up)
         self._text = text
         self._position = 0
         self._chunk = _FIRST_CHUNK

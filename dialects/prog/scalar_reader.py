@@ -6,12 +6,11 @@ What it does not take it gives up by raising `Unusual`, or `IndexError` at the e
 from __future__ import annotations
 
 import re
-from typing import Any, Final, NoReturn
+from typing import Any, ClassVar, Final, NoReturn
 
 from scaly_ir.attributes import NO_ATTRS
 from scaly_ir.dialects.prog import ops
-from scaly_ir.dialects.prog.assembler import Assembler
-from scaly_ir.dialects.prog.scalars import Item, Literal, Place
+from scaly_ir.dialects.prog.scalars import Item, Literal, Place, Scalars
 from scaly_ir.graph import Node, intern_node
 from scaly_ir.op import Op
 from scaly_ir.text.spelling import read_int, read_name
@@ -35,7 +34,8 @@ class Unusual(Exception):  # noqa: N818 - not a mistake of anybody's
     """This text is not for the fast reader, or it is cut off."""
 
 
-def _give_up(message: str, at: Any, code: str) -> NoReturn:
+def give_up(message: str, at: Any, code: str) -> NoReturn:
+    """Leave a mistake to the reader that can put it into words."""
     raise Unusual
 
 
@@ -47,11 +47,15 @@ def is_number(token: str) -> bool:
 class ScalarReader:
     """The tokens of a text, the number of the one that is next, and the assembler that what is read goes to."""
 
+    loads: ClassVar[bool] = True
+    """Whether scalars may read memory."""
+
+    assembler: Scalars
+
     def __init__(self) -> None:
         self._tokens: list[str] = []
         self._next = 0
         self._literals: dict[str, Literal] = {}
-        self.assembler = Assembler(_give_up)
 
     def _expect(self, token: str) -> None:
         if self._tokens[self._next] != token:
@@ -114,7 +118,7 @@ class ScalarReader:
                     raise Unusual
                 else:
                     item = assembler.name(read_name(name))
-            elif token == "prog.load":
+            elif token == "prog.load" and self.loads:
                 name = cut[at]
                 if name[0] != "%" or cut[at + 1] != "[" or len(name) == 1:
                     raise Unusual

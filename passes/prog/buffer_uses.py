@@ -6,14 +6,13 @@ Source: lowering specification 2.2.
 from __future__ import annotations
 
 from scaly_ir.dialects.prog import ops
-from scaly_ir.dialects.prog.build import body_of, statements_in, with_body
+from scaly_ir.dialects.prog.build import body_of, buffer_of, statements_in, with_body
 from scaly_ir.graph import Node, postorder
 
 
 def referenced(*roots: Node) -> set[str]:
     """Return the names of the buffers that statements or scalars read, write or pass on."""
-    keys = {ops.VIEW: "buffer", ops.BUFFER: "name"}
-    return {node.attrs[keys[node.op]] for node in postorder(*roots) if node.op in keys}
+    return {buffer_of(node) for node in postorder(*roots) if node.op in (ops.VIEW, ops.BUFFER)}
 
 
 def escaping(procedure: Node) -> set[str]:
@@ -23,7 +22,7 @@ def escaping(procedure: Node) -> set[str]:
         if node.op is ops.BUFFER and "alias_of" in node.attrs:
             found.add(node.attrs["alias_of"])
         elif node.op is ops.CALL:
-            found |= {argument.attrs["buffer" if argument.op is ops.VIEW else "name"] for argument in node.args}
+            found |= {buffer_of(argument) for argument in node.args}
     return found
 
 

@@ -11,7 +11,7 @@ from bisect import bisect_right
 from scaly_ir.dialects.prog import build, ops
 from scaly_ir.dialects.prog.build import body_of, with_body
 from scaly_ir.graph import Node, intern_node
-from scaly_ir.passes.prog.names import fresh_names, taken_names
+from scaly_ir.passes.prog.names import names_for
 from scaly_ir.passes.prog.references import MANY
 from scaly_ir.passes.prog.value_numbers import Value, ValueNumbers
 
@@ -43,7 +43,7 @@ def _name(values: list[Value], procedure: Node) -> dict[Value, str]:
     Where nobody counts the text any more, users come before operands.
     """
     ranked = sorted(values, key=lambda value: (-value.size, value.number if value.size < MANY else -value.number))
-    return dict(zip(ranked, fresh_names(taken_names(procedure), "cse_v", 1), strict=False))
+    return dict(zip(ranked, names_for(procedure, "cse_v", 1), strict=False))
 
 
 # --- the new statements -----------------------------------------------------------------------------------------------

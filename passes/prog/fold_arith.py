@@ -7,7 +7,7 @@ program for each round. Source: lowering specification 3.8.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar, Final, NamedTuple
@@ -25,7 +25,7 @@ from scaly_ir.pass_manager import Pass
 from scaly_ir.passes.prog.buffer_uses import escaping, without_dead_buffers
 from scaly_ir.passes.prog.canonicalization import KEEP_PLACES, scalar_folder
 from scaly_ir.passes.prog.faults import with_sound_procedures
-from scaly_ir.passes.prog.names import fresh_names, taken_names
+from scaly_ir.passes.prog.names import names_for
 from scaly_ir.passes.prog.shapes import is_inline_shaped, is_temporary
 from scaly_ir.passes.prog.tables import Tables
 
@@ -87,7 +87,7 @@ class _Folding:
         self._procedure = procedure
         self._fold = folder.fold
         self._scalars = AroundOperands(KEEP_PLACES, _SCALARS) if keep_places else AfterOperands(_SCALARS)
-        self._names = _fresh_tables(procedure)
+        self._names = names_for(procedure, "k")
 
     def run(self) -> Node:
         """Return the procedure folded, or the procedure itself."""
@@ -122,11 +122,6 @@ class _Folding:
 
 def _declarations(procedure: Node) -> list[Node]:
     return [statement for statement in body_of(procedure) if statement.op is ops.BUFFER]
-
-
-def _fresh_tables(procedure: Node) -> Iterator[str]:
-    """Yield names for tables; the procedure is searched for those that are taken when the first is asked for."""
-    yield from fresh_names(taken_names(procedure), "k")
 
 
 # --- buffers filled with a number -------------------------------------------------------------------------------------

@@ -170,7 +170,7 @@ class _Caller:
         return () if any([self._root(call.args[at]) in changed for at in same]) else same
 
     def _root(self, argument: Node) -> str:
-        return self.dependences.root(argument.attrs["buffer" if argument.op is ops.VIEW else "name"])
+        return self.dependences.root(build.buffer_of(argument))
 
     def _unique(self, name: str) -> str:
         if self._names is None:

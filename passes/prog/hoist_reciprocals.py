@@ -76,7 +76,7 @@ class _Changes:
         elif statement.op is not ops.BUFFER:
             changed = statement.args if statement.op is ops.CALL else statement.args[:1]
             for place in changed:
-                name: str = place.attrs["buffer" if place.op is ops.VIEW else "name"]
+                name = build.buffer_of(place)
                 self._buffers.setdefault(self._roots.get(name, name), []).append(position)
 
     def assigned(self, name: str, start: int, end: int) -> int:

@@ -139,7 +139,7 @@ def _may_move(statement: Node, pure: Set[str]) -> bool:
 def _passed_to_impure(statement: Node, pure: Set[str]) -> Iterable[str]:
     """Return the buffers that a statement passes to calls of which nobody knows what they do."""
     calls = [node for node, _ in statements(statement) if node.op is ops.CALL and node.attrs["callee"] not in pure]
-    return {argument.attrs["buffer" if argument.op is ops.VIEW else "name"] for call in calls for argument in call.args}
+    return {build.buffer_of(argument) for call in calls for argument in call.args}
 
 
 def _touched(found: References) -> set[str]:

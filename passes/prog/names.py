@@ -25,6 +25,11 @@ def fresh_names(taken: set[str], prefix: str, first: int = 0) -> Iterator[str]:
     return (f"{prefix}{number}" for number in count(first) if f"{spelled}{number}" not in taken)
 
 
+def names_for(procedure: Node, prefix: str, first: int = 0) -> Iterator[str]:
+    """Yield fresh names for a procedure, which is searched for those that are taken when the first is asked for."""
+    yield from fresh_names(taken_names(procedure), prefix, first)
+
+
 def c_spelling(name: object) -> str:
     """Return a name with what C cannot spell as underscores."""
     return _foreign.sub("_", str(name))

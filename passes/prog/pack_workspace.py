@@ -17,8 +17,8 @@ from scaly_ir.dialects.prog import build, ops
 from scaly_ir.dialects.prog.build import with_body
 from scaly_ir.graph import Node, intern_node
 from scaly_ir.pass_manager import Pass
-from scaly_ir.passes.prog.names import fresh_names, taken_names
-from scaly_ir.passes.prog.references import Dependences, References, dependences_of, statements
+from scaly_ir.passes.prog.names import names_for
+from scaly_ir.passes.prog.references import Dependences, References, dependences_of
 from scaly_ir.types import FLOAT64, DType
 
 SPILL: Final = 1024
@@ -76,7 +76,8 @@ class _Packing:
 
     def packed(self) -> Node | None:
         """Return the procedure on slots, or None when it calls what nobody knows."""
-        callees = [call.attrs["callee"] for call in self._calls()]
+        statements = build.statements_in(self._procedure)
+        callees = [statement.attrs["callee"] for statement in statements if statement.op is ops.CALL]
         if not self._needs.keys() >= set(callees):
             return None
         self._assign_slots()
@@ -84,10 +85,6 @@ class _Packing:
         header = {"w_self": own, "sz_w": own + max([self._needs[callee] for callee in callees], default=0)}
         body = list(self._rewritten(own))
         return with_body(self._procedure, body).with_attrs(**header)
-
-    def _calls(self) -> Iterator[Node]:
-        for statement in self._dependences.body:
-            yield from [node for node, _ in statements(statement) if node.op is ops.CALL]
 
     # --- lifetimes ----------------------------------------------------------------------------------------------------
 
@@ -125,7 +122,7 @@ class _Packing:
     def _assign_slots(self) -> None:
         sizes = {node.attrs["name"]: node for node in self._dependences.body if _is_packable(node)}
         lifetimes = {name: life for name, life in self._lifetimes().items() if life.written}
-        names = fresh_names(taken_names(self._procedure), "s")
+        names = names_for(self._procedure, "s")
         free: dict[DType, list[int]] = {}
         busy: list[tuple[int, int]] = []
         for name, life in sorted(lifetimes.items(), key=lambda item: (item[1].first, item[0])):

@@ -12,7 +12,7 @@ from scaly_ir.dialects.prog import ops
 from scaly_ir.dialects.prog.build import body_of, with_body
 from scaly_ir.graph import Node
 from scaly_ir.pass_manager import Pass
-from scaly_ir.passes.prog.names import fresh_names, taken_names
+from scaly_ir.passes.prog.names import names_for
 from scaly_ir.passes.prog.nests import rewritten
 from scaly_ir.passes.prog.sharing import share
 
@@ -31,7 +31,7 @@ class PrepareScalar(Pass):
 
 
 def _prepared(procedure: Node) -> Node:
-    names = fresh_names(taken_names(procedure), "v")
+    names = names_for(procedure, "v")
 
     def prepare(statement: Node) -> list[Node]:
         values = [operand for operand in statement.args if operand.op is not ops.BUFFER]

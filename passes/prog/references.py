@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from scaly_ir.dialects.prog import ops
 from scaly_ir.dialects.prog.affine import trip_count
-from scaly_ir.dialects.prog.build import body_of, params_of
+from scaly_ir.dialects.prog.build import body_of, buffer_of, params_of
 from scaly_ir.graph import Node, postorder
 from scaly_ir.op import CallEffectKind, Op
 
@@ -157,7 +157,7 @@ def _collect_call(call: Node, callee: Effects, found: References) -> None:
     """Collect what a call may write: what it calls outputs, all when it does not say, and what the callee writes."""
     outputs = call.attrs.get("n_in", 0)
     for position, argument in enumerate(call.args):
-        name = argument.attrs["buffer" if argument.op is ops.VIEW else "name"]
+        name = buffer_of(argument)
         found.passed.add(name)
         if position >= outputs or position in callee.writes:
             found.writes.add(name)

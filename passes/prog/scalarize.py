@@ -16,7 +16,7 @@ from scaly_ir.dialects.prog.context import buffer_size
 from scaly_ir.graph import Node, postorder
 from scaly_ir.pass_manager import Pass
 from scaly_ir.passes.prog.budgets import EXPANSION_WORK, PROCEDURE_OPERATIONS, PROGRAM_SCALARS, REQUESTED_WORK
-from scaly_ir.passes.prog.names import fresh_names, taken_names
+from scaly_ir.passes.prog.names import names_for
 from scaly_ir.passes.prog.references import statements
 from scaly_ir.passes.prog.sharing import share
 from scaly_ir.passes.prog.symbolic import SymbolicMachine, can_run
@@ -81,7 +81,7 @@ class _Expander:
         if values is None or (limited and _operations(values) > PROCEDURE_OPERATIONS):
             return None
         bare = with_body(procedure, [])
-        shared = share(values, fresh_names(taken_names(bare), "v"))
+        shared = share(values, names_for(bare, "v"))
         outputs = params_of(procedure)[procedure.attrs["input_count"] :]
         places = [build.view(param, at) for param in outputs for at in range(buffer_size(param) or 0)]
         stores = [build.store(place, value) for place, value in zip(places, shared.values, strict=True)]

@@ -322,7 +322,7 @@ class SymbolicMachine:
         inputs = callee.attrs["input_count"]
         places = []
         for argument, param in zip(call.args, params_of(callee), strict=True):
-            place = frame.places[argument.attrs["buffer" if argument.op is ops.VIEW else "name"]]
+            place = frame.places[build.buffer_of(argument)]
             start = frame.at(argument.args[0]) if argument.op is ops.VIEW else 0
             places.append(place.window(start, buffer_size(param) or 0))
         if _overlap(places, inputs):

@@ -6,7 +6,6 @@ the text of statements and in the graph of their values. Source: lowering specif
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -22,8 +21,7 @@ from scaly_ir.passes.prog.buffer_uses import without_dead_buffers
 from scaly_ir.passes.prog.canonicalization import scalar_folder
 from scaly_ir.passes.prog.dead_code import loops_that_count
 from scaly_ir.passes.prog.faults import with_sound_procedures
-from scaly_ir.passes.prog.names import fresh_names, taken_names
-from scaly_ir.passes.prog.references import statements
+from scaly_ir.passes.prog.names import names_for
 from scaly_ir.passes.prog.scoped_substitution import ScopedSubstitution
 
 
@@ -68,7 +66,7 @@ class _Unrolling:
         """The scalars in scope in what was made."""
         self._inlined = [False]
         """For each list of statements around the current place, whether it replaces its loop."""
-        self._names = _fresh_scalars(procedure)
+        self._names = names_for(procedure, "v")
         self._fixed = _fixed_names(procedure)
 
     def run(self) -> Node:
@@ -140,16 +138,10 @@ def _is_lane_loop(domain: Node) -> bool:
     return bool(domain.attrs["kind"] == "vector")
 
 
-def _fresh_scalars(procedure: Node) -> Iterator[str]:
-    """Yield names for scalars; the procedure is searched for those that are taken when the first is asked for."""
-    yield from fresh_names(taken_names(procedure), "v")
-
-
 def _fixed_names(procedure: Node) -> set[str]:
     """Return the names of buffers and loop variables, which stay."""
     found = {param.attrs["name"] for param in build.params_of(procedure)}
-    for statement in body_of(procedure):
-        for node, _ in statements(statement):
-            if node.op in (ops.BUFFER, ops.FOR):
-                found.add((node if node.op is ops.BUFFER else node.args[0]).attrs["name"])
+    for statement in build.statements_in(procedure):
+        if statement.op in (ops.BUFFER, ops.FOR):
+            found.add((statement if statement.op is ops.BUFFER else statement.args[0]).attrs["name"])
     return found

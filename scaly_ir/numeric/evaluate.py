@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Literal
 
-from scaly_ir.errors import EvaluationError
+from scaly_ir.errors import EvaluationError, described
 from scaly_ir.graph.node import Node
 from scaly_ir.numeric.machine import NAN, NotExact, Reason, Value, convert, first_nan, truncate
 from scaly_ir.numeric.table import TABLE, Meaning, Row, scalar_name
@@ -97,7 +97,7 @@ def evaluate_node(node: Node, operands: Sequence[Value], *, zero_divisor: ZeroDi
         with numpy.errstate(all="raise", under="ignore"):
             return by_reference(node)(*operands)
     except FloatingPointError as error:
-        raise NotExact(_reason(error)) from error
+        raise NotExact(signalled(error)) from error
 
 
 def by_reference(node: Node) -> Callable[..., Value]:
@@ -132,9 +132,7 @@ def by_reference(node: Node) -> Callable[..., Value]:
 
 def failed_reference(node: Node, error: Exception) -> EvaluationError:
     """Return the error for an exception inside the `FNumpy` of a node's operator."""
-    said = " ".join(str(error).split())
-    raised = f"{type(error).__name__}: {said}" if said else type(error).__name__
-    return blaming(node, f"FNumpy of '{node.op.name}' failed: {raised}")
+    return blaming(node, f"FNumpy of '{node.op.name}' failed: {described(error)}")
 
 
 def bad_reference(node: Node, given: str) -> EvaluationError:
@@ -149,7 +147,8 @@ def blaming(node: Node, reason: str) -> EvaluationError:
     return failure
 
 
-def _reason(error: FloatingPointError) -> Reason:
+def signalled(error: FloatingPointError) -> Reason:
+    """Return why a result that NumPy signals is not exact."""
     text = str(error)
     if text.startswith("divide"):
         return Reason.DIVISION_BY_ZERO

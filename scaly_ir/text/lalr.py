@@ -9,7 +9,6 @@ rule's name.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import copy
 from threading import RLock
 from typing import Any, Final
 
@@ -19,9 +18,10 @@ from lark.parsers.lalr_interactive_parser import InteractiveParser
 from scaly_ir.text.diagnostics import Diagnostic, closest, error, note
 from scaly_ir.text.language import ATTRIBUTE_KEY, ATTRIBUTES, PUNCTUATION, UNMENTIONED, Language
 from scaly_ir.text.mistakes import explain
-from scaly_ir.text.situation import IN_PARENTHESES, Situation
+from scaly_ir.text.situation import Situation
 from scaly_ir.text.source import Source, Span
 from scaly_ir.text.terminals import Lexeme, foreign_comment
+from scaly_ir.text.unfinished import unfinished
 
 MAX_ERRORS: Final = 1000
 """Reading stops after that many mistakes in one text."""
@@ -152,10 +152,12 @@ class Driver:
         """Report an unexpected token and bring the parser to where it can go on; False to stop."""
         every = frozenset(self._parser.accepts())
         accepted = every - UNMENTIONED or every
-        # Behind names that an operation binds, what begins a statement may stand as well.
-        between = not self._language.starters.isdisjoint(accepted) and not accepted.isdisjoint({"RBRACE", "$END"})
+        between = self._language.is_between(accepted)
         blocks = [at for at, body in self._braces if body]
-        context, opener = ("", None) if between else self._unfinished(accepted)
+        context, opener = "", None
+        if not between:
+            in_attributes = bool(self._braces) and not self._braces[-1][1]
+            context, opener = unfinished(self._parser, self._language, accepted, in_attributes=in_attributes)
         self._record(
             explain(
                 Situation(
@@ -377,56 +379,3 @@ class Driver:
                 return
             depth += {"{": 1, "}": -1}.get(self._lexemes[self._at].text, 0)
             self._at += 1
-
-    def _values_before(self, accepted: frozenset[str]) -> Sequence[Any]:
-        """Return what the parser holds when something that fits comes next: all that is complete is reduced."""
-        fitting = next((terminal for terminal in ("COMMA", "COLON") if terminal in accepted), min(accepted))
-        parser = self._parser.copy(deepcopy_values=False)
-        parser.parser_state.parse_conf = copy(parser.parser_state.parse_conf)
-        parser.parser_state.parse_conf.callbacks = {}
-        parser.feed_token(Token(fitting, ""))
-        values: list[Any] = parser.parser_state.value_stack
-        return values[:-1]
-
-    # --- what is not finished -----------------------------------------------------------------------------------------
-
-    def _takes_operands(self, name: Token) -> bool:
-        """Tell whether parentheses behind a token hold what belongs to it."""
-        return name.type in ("SYMBOL", "SLICE") or (name.type in self._language.scalars and name.type != "LOAD")
-
-    def _unfinished(self, accepted: frozenset[str]) -> tuple[str, tuple[str, int, int] | None]:
-        """Name the innermost construct that is not finished, and return its opening bracket if it has one."""
-        values = self._values_before(accepted)
-        keywords = self._language.keywords
-        closed = 0
-        for position in range(len(values) - 1, -1, -1):
-            part = values[position]
-            if not isinstance(part, Token):
-                continue
-            if part.type in ("RPAR", "RSQB", "RBRACE", "MORETHAN"):
-                closed += 1
-                continue
-            if closed and part.type in ("LPAR", "LSQB", "LBRACE", "LESSTHAN", ATTRIBUTES):
-                closed -= 1
-                continue
-            before = values[position - 1] if position and isinstance(values[position - 1], Token) else None
-            opener = (part.type, part.start_pos or 0, part.end_pos or 0)
-            if part.type == "LPAR" and before is not None and before.type == "ARROW":
-                return " while parsing outputs", opener
-            if part.type == "LPAR" and before is not None and self._takes_operands(before):
-                head = getattr(values[position - 2], "type", "") if position > 1 else ""
-                symbol = before.type == "SYMBOL"
-                what = ("parameters" if head in self._language.stubs else "arguments") if symbol else "operands"
-                return f" while parsing the {what} of '{before}'", opener
-            if part.type == "LPAR":
-                return IN_PARENTHESES, opener
-            if part.type == "LSQB":
-                of_value = before is not None and before.type == "VALUE"
-                return f" while parsing {f'the index of {chr(39)}{before}{chr(39)}' if of_value else 'a list'}", opener
-            if part.type == "LESSTHAN" and before is not None:
-                return f" while parsing '{before}'", opener
-            if part.type in (ATTRIBUTES, "LBRACE") and self._braces and not self._braces[-1][1]:
-                return " while parsing attributes", opener
-            if "." in part and part.type in keywords.values():
-                return f" while parsing '{part}'", None
-        return "", None

@@ -6,7 +6,7 @@ Builds the Lark parser of a dialect, once. Reading itself is done by `lalr`, mes
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -113,6 +113,13 @@ class Language:
     def parser(self) -> tuple[Lark, Dispatch]:
         """Return the parser of the dialect and what hands its reductions on."""
         return build_parser(self.grammar, self.operators, self.dtypes, self.terminals)
+
+    def is_between(self, accepted: Set[str]) -> bool:
+        """Tell whether a statement could begin where some terminals fit.
+
+        Behind the names that an operation binds, what begins a statement may stand as well.
+        """
+        return not self.starters.isdisjoint(accepted) and not accepted.isdisjoint(("RBRACE", "$END"))
 
     def operations(self) -> list[str]:
         """Return what may stand where a scalar is expected, for suggestions."""

@@ -7,25 +7,17 @@ have a sentence of their own; for the rest it is what was expected and what was 
 from __future__ import annotations
 
 import re
-from typing import Final, NamedTuple
+from typing import Final
 
+from scaly_ir.text import lexical_mistakes
 from scaly_ir.text.diagnostics import Diagnostic, did_you_mean, error, note
 from scaly_ir.text.language import ATTRIBUTES, Language
-from scaly_ir.text.situation import IN_PARENTHESES, WORDS, Situation, alternatives, shown
+from scaly_ir.text.situation import IN_PARENTHESES, WORDS, Mistake, Situation, alternatives, shown
 from scaly_ir.text.source import Span
-from scaly_ir.text.terminals import Lexeme, foreign_comment
+from scaly_ir.text.terminals import Lexeme
 from scaly_ir.types import FOREIGN_NAMES, unknown_dtype
 
 _CLOSERS: Final = {"LPAR": "RPAR", "LSQB": "RSQB", "LESSTHAN": "MORETHAN", "LBRACE": "RBRACE", ATTRIBUTES: "RBRACE"}
-
-
-class Mistake(NamedTuple):
-    """What to say, where it is not the lexeme that was found, further places, and a slug for machines."""
-
-    message: str
-    place: tuple[int, int] | None = None
-    notes: tuple[Diagnostic, ...] = ()
-    code: str = "syntax"
 
 
 def explain(situation: Situation) -> Diagnostic:
@@ -39,80 +31,6 @@ def explain(situation: Situation) -> Diagnostic:
         mistake = _expected(situation)
     place = mistake.place or (found.start, found.end)
     return error(mistake.message, Span(situation.source, *place), mistake.code, mistake.notes)
-
-
-# --- what no text may hold --------------------------------------------------------------------------------------------
-
-
-def _comment(situation: Situation) -> Mistake | None:
-    start = situation.found.start
-    if situation.found.kind != "OTHER" or foreign_comment(situation.source.text, start) is None:
-        return None
-    return Mistake("a comment begins with '//'")
-
-
-def _unclosed_string(situation: Situation) -> Mistake | None:
-    found, after = situation.found, situation.lexemes[situation.at + 1 : situation.at + 2]
-    if found.kind == "UNCLOSED":
-        return Mistake(_UNCLOSED)
-    if found.text in ("%", "@") and after and after[0].kind == "UNCLOSED" and after[0].start == found.end:
-        return Mistake(_UNCLOSED, (found.start, after[0].end))
-    return None
-
-
-_UNCLOSED: Final = "the string is not closed on its line"
-
-
-def _stray_character(situation: Situation) -> Mistake | None:
-    found, hints = situation.found, situation.language.hints
-    text = found.text
-    if text == "->" and text in hints:
-        return Mistake(f"unexpected '->'; {hints[text]}")
-    if found.kind != "OTHER":
-        return None
-    after = situation.lexemes[situation.at + 1]
-    joined = after.start == found.end
-    if text in "%@" and joined and after.text.isalpha():
-        return _letters(situation, found.start)
-    before = situation.before
-    named = before is not None and before.kind in ("VALUE", "SYMBOL") and before.text[-1] != '"'
-    if text.isalpha() and before is not None and named and before.end == found.start:
-        return _letters(situation, before.start)
-    if text in "%@" and after.kind in ("INT", "FLOAT") and joined:
-        message = f'a name does not begin with a digit; write {text}"{after.text}" or another name'
-        return Mistake(message, (found.start, after.end))
-    if text in "%@":
-        return Mistake(f"'{text}' is not followed by a name")
-    if text in "+-" and after.kind in ("INT", "FLOAT") and not situation.accepted.isdisjoint(("INT", "FLOAT")):
-        return Mistake(
-            f"expected a number, found '{text}'; write '{text.strip('+')}{after.text}'", (found.start, after.end)
-        )
-    if text == "\r":
-        return Mistake("a carriage return without a line feed after it")
-    if not text.isprintable():
-        return Mistake(f"unexpected character U+{ord(text):04X}")
-    return Mistake(f"unexpected character '{text}'{f'; {hints[text]}' if text in hints else ''}")
-
-
-def _letters(situation: Situation, start: int) -> Mistake:
-    """Return what to say of a bare name, from its sigil at `start` on, with letters that want quotes."""
-    sigil, text = situation.source.text[start], situation.source.text
-    name = _word_characters.match(text, start + 1)
-    assert name is not None
-    return Mistake(f'a name with letters beyond a to z stands in quotes: {sigil}"{name[0]}"', (start, name.end()))
-
-
-_word_characters: Final = re.compile(r"[\w.$-]*")
-
-
-def _number(situation: Situation) -> Mistake | None:
-    """Recognise a number that goes on in a way that numbers do not, as ``0x10``."""
-    found, before = situation.found, situation.before
-    if before is None or before.kind not in ("INT", "FLOAT") or before.end != found.start:
-        return None
-    if found.kind not in ("WORD", "NAME", "INT", "FLOAT"):
-        return None
-    return Mistake(f"'{before.text}{found.text}' is no number", (before.start, found.end))
 
 
 # --- between statements -----------------------------------------------------------------------------------------------
@@ -243,8 +161,11 @@ def _angles(situation: Situation) -> tuple[str, int]:
     """Return the text of a lexeme with what stands in angle brackets behind it, and where that ends."""
     found = situation.found
     text = situation.source.text
-    match = re.compile(r"[A-Za-z_]\w*[ \t]*<[^<>\n{}()]*>?").match(text, found.start) if found.kind == "WORD" else None
+    match = _angles_pattern.match(text, found.start) if found.kind == "WORD" else None
     return (match[0].rstrip(), found.start + len(match[0].rstrip())) if match else (found.text, found.end)
+
+
+_angles_pattern: Final = re.compile(r"[A-Za-z_]\w*[ \t]*<[^<>\n{}()]*>?")
 
 
 def _sigil(situation: Situation) -> Mistake | None:
@@ -359,11 +280,11 @@ def _read(situation: Situation) -> Mistake | None:
 
 
 _RECOGNISED: Final = (
-    _unclosed_string,
-    _comment,
+    lexical_mistakes.unclosed_string,
+    lexical_mistakes.comment,
     _infix,
-    _stray_character,
-    _number,
+    lexical_mistakes.stray_character,
+    lexical_mistakes.number,
     _block,
     _parentheses,
     _unknown_definition,

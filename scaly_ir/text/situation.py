@@ -1,11 +1,13 @@
-"""Where a parser stands when it meets something unexpected, and what would have fitted, in the user's words."""
+"""Where a parser stands when it meets something unexpected, what would have fitted, in the user's words, and what is
+said of it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
-from scaly_ir.text.diagnostics import one_of
+from scaly_ir.text.diagnostics import Diagnostic, one_of
 from scaly_ir.text.language import ATTRIBUTE_KEY, ATTRIBUTE_VALUE, ATTRIBUTES, PUNCTUATION, Language
 from scaly_ir.text.source import Source
 from scaly_ir.text.terminals import Lexeme
@@ -42,6 +44,10 @@ _MOST: Final = 5
 """As many alternatives are listed."""
 
 
+Bracket: TypeAlias = tuple[str, int, int]
+"""An opening bracket: its terminal and range."""
+
+
 class Situation(NamedTuple):
     """Where the parser stands when it meets something unexpected."""
 
@@ -56,8 +62,8 @@ class Situation(NamedTuple):
     """The terminals that would have fitted."""
     context: str
     """What is being parsed, as " while parsing ...", or nothing between statements."""
-    opener: tuple[str, int, int] | None
-    """The innermost open bracket: its terminal and range."""
+    opener: Bracket | None
+    """The innermost open bracket."""
     blocks: Sequence[int]
     """The numbers of the lexemes that opened the bodies around."""
     closed: int | None
@@ -76,11 +82,20 @@ class Situation(NamedTuple):
     @property
     def between(self) -> bool:
         """Whether a statement could have begun here."""
-        return not self.language.starters.isdisjoint(self.accepted)
+        return self.language.is_between(self.accepted)
 
     def begins_line(self) -> bool:
         """Tell whether the lexeme is the first one on its line."""
         return self.before is None or "\n" in self.source.text[self.before.end : self.found.start]
+
+
+class Mistake(NamedTuple):
+    """What to say, where it is not the lexeme that was found, further places, and a slug for machines."""
+
+    message: str
+    place: tuple[int, int] | None = None
+    notes: tuple[Diagnostic, ...] = ()
+    code: str = "syntax"
 
 
 def shown(lexeme: Lexeme, text: str = "") -> str:

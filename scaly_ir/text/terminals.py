@@ -87,6 +87,19 @@ def tokens(text: str) -> list[str]:
     return found
 
 
+def tokens_and_starts(text: str, *, numbered: bool, more: Terminals) -> tuple[list[str], list[int]]:
+    """Return the tokens of `text` as `scan` cuts them, and where each begins; the last is the empty one at the end."""
+    found = []
+    starts = []
+    for match in _scanner_for(numbered, more).finditer(text):
+        token = match[match.lastgroup or 0]
+        found.append(token)
+        starts.append(match.end() - len(token))
+        if not token:
+            break
+    return found, starts
+
+
 def scan(
     text: str, start: int = 0, end: int | None = None, *, numbered: bool = False, more: Terminals = ()
 ) -> Iterator[Lexeme]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -17,6 +18,8 @@ from scaly_ir.dialects.prog import ops
 from scaly_ir.graph import Node, preorder
 from scaly_ir.op import Op
 from scaly_ir.tools import scaly_reduce as tool
+from scaly_ir.tools.reduce import interest
+from scaly_ir.tools.reduce.state import State
 from scaly_ir.tools.scaly_reduce import main
 from tests.tools.run_cases import needs_cc
 from tests.tools.running import BAD_SYNTAX, CHAIN, OUT_OF_BOUNDS, TEN_LINES, Done, run_tool, scaly_opt
@@ -344,6 +347,23 @@ def test_an_empty_file(text: str) -> None:
     assert done.code == 0
     assert done.err.startswith("reduced 0 operations to 0, 0 candidates, ")
     assert Path("x.reduced.sir").read_text() == ""
+
+
+@pytest.mark.usefixtures("chain")
+@pytest.mark.parametrize(("room", "kept"), [(0, False), (3, True)])
+def test_no_room_for_candidates(room: int, kept: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    write, places = interest.Folder.write, iter(range(room))
+
+    def write_while_there_is_room(folder: interest.Folder, state: State) -> Path:
+        if next(places, None) is None:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write(folder, state)
+
+    monkeypatch.setattr(interest.Folder, "write", write_while_there_is_room)
+    done = scaly_reduce("x.sir", "--crash", "--pass=trips_on_neg", "-q")
+    assert (done.code, done.out) == (1, "")
+    assert done.err == "scaly-reduce: error: cannot test candidates: No space left on device\n"
+    assert os.path.exists("x.reduced.sir") == kept
 
 
 def test_files_that_cannot_be_read() -> None:

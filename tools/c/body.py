@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from scaly_ir.dialects.prog import ops
-from scaly_ir.dialects.prog.build import body_of
+from scaly_ir.dialects.prog.build import body_of, buffer_of
 from scaly_ir.graph import Node
 from scaly_ir.text.locations import Locations
 from scaly_ir.tools.c.literals import table_text
@@ -19,7 +19,7 @@ from scaly_ir.tools.c.names import Names
 from scaly_ir.tools.c.options import COptions
 from scaly_ir.tools.c.ranges import Ranges
 from scaly_ir.tools.c.scalars import Scalars
-from scaly_ir.tools.c.usage import Sizes, Usage, buffer_name, element_count
+from scaly_ir.tools.c.usage import Sizes, Usage, element_count
 from scaly_ir.tools.c.vector_types import Vectors
 
 INDENT: Final = "  "
@@ -189,7 +189,7 @@ class Body:
         return f"{self._unit.names.of[callee]}({', '.join(arguments)});"
 
     def _address(self, argument: Node) -> str:
-        place = self._places[buffer_name(argument)]
+        place = self._places[buffer_of(argument)]
         if argument.op is ops.BUFFER:
             return place
         return address(place, self._scalars.text(argument.args[0]))

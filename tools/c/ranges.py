@@ -10,10 +10,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from scaly_ir.dialects.prog import ops
+from scaly_ir.dialects.prog.build import buffer_of
 from scaly_ir.graph import Node
 from scaly_ir.numeric.bounds import bounds
 from scaly_ir.numeric.interval import Interval, covering, full
-from scaly_ir.tools.c.usage import Usage, buffer_name
+from scaly_ir.tools.c.usage import Usage
 from scaly_ir.tools.c.widths import LANE_COUNTS, WIDTHS
 from scaly_ir.types import INT64
 
@@ -38,7 +39,7 @@ class Ranges(Mapping[Any, Interval]):
     def get(self, key: Any, default: Any = None) -> Any:
         """Return what is known of a variable or node."""
         if isinstance(key, Node):
-            return self._tables.get(buffer_name(key.args[0]), default) if key.op is ops.LOAD else default
+            return self._tables.get(buffer_of(key.args[0]), default) if key.op is ops.LOAD else default
         if key.startswith(ops.RESERVED_PREFIX):
             return WIDTHS
         return self._variables.get(key, default)

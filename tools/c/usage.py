@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from scaly_ir.dialects.prog import ops
-from scaly_ir.dialects.prog.build import params_of, statements_in
+from scaly_ir.dialects.prog.build import buffer_of, params_of, statements_in
 from scaly_ir.graph import Node
 
 
@@ -20,11 +20,6 @@ def input_count(proc: Node) -> int:
 def element_count(buffer: Node) -> int:
     """Return the logical size of a declaration."""
     return math.prod(buffer.attrs["shape"])
-
-
-def buffer_name(argument: Node) -> str:
-    """Return the name of the buffer that an argument of a call, or a view, is about."""
-    return str(argument.attrs["buffer" if argument.op is ops.VIEW else "name"])
 
 
 @dataclass(slots=True)
@@ -80,11 +75,11 @@ def _visit(node: Node, procs: Mapping[str, Node], usage: Usage) -> None:
     elif op is ops.CALL:
         callee = procs.get(attrs["callee"])
         inputs = 0 if callee is None else input_count(callee)
-        usage.written.update([buffer_name(argument) for argument in node.args[inputs:]])
-        usage.read.update([buffer_name(argument) for argument in node.args])
+        usage.written.update([buffer_of(argument) for argument in node.args[inputs:]])
+        usage.read.update([buffer_of(argument) for argument in node.args])
     else:
-        usage.written.add(buffer_name(node.args[0]))
-        usage.stored.add(buffer_name(node.args[0]))
+        usage.written.add(buffer_of(node.args[0]))
+        usage.stored.add(buffer_of(node.args[0]))
 
 
 def _visit_scalars(node: Node, usage: Usage, seen: set[Node]) -> None:
@@ -96,7 +91,7 @@ def _visit_scalars(node: Node, usage: Usage, seen: set[Node]) -> None:
             continue
         seen.add(scalar)
         if scalar.op is ops.LOAD:
-            usage.read.add(buffer_name(scalar.args[0]))
+            usage.read.add(buffer_of(scalar.args[0]))
         elif scalar.op is ops.VAR:
             usage.scalars.add(scalar.attrs["name"])
         pending.extend(scalar.args)

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from scaly_ir.dialect import dialect_of, render_as
+from scaly_ir.errors import described
 from scaly_ir.graph import Node
 from scaly_ir.text.form import CANONICAL, Form
 from scaly_ir.text.locations import Locations
-from scaly_ir.tools.entry import described
 
 if TYPE_CHECKING:
     from scaly_ir.text.origins import Origins

@@ -13,6 +13,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
+from scaly_ir.errors import described
 from scaly_ir.tools.reduce.interest import Folder, Outcome, end_group, seconds_until
 from scaly_ir.tools.reduce.state import State
 
@@ -77,7 +78,7 @@ def _look(check: Check, path: str, passes: Sequence[Pass], result: Connection) -
     try:
         outcome = check.run(path, passes)
     except Exception as failure:
-        outcome = Outcome(False, 3, f"{type(failure).__name__}: {failure}")
+        outcome = Outcome(False, 3, described(failure))
     result.send(replace(outcome, output=outcome.output.replace(path, os.path.basename(path))))
 
 

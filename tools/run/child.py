@@ -15,7 +15,7 @@ import signal
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from scaly_ir.errors import CompileError
+from scaly_ir.errors import CompileError, described
 from scaly_ir.tools.jit.signals import signal_text
 
 if TYPE_CHECKING:
@@ -92,7 +92,8 @@ def _end_with(work: Callable[[], None], writing: int) -> NoReturn:
     try:
         said = pickle.dumps(failure)
     except Exception:
-        said = pickle.dumps(CompileError(f"{type(failure).__name__}: {failure}"))
+        assert failure is not None  # that nothing was raised can be written
+        said = pickle.dumps(CompileError(described(failure)))
     with open(writing, "wb") as pipe:
         pipe.write(said)
     os._exit(0)

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
-from scaly_ir.dialects.prog.evaluate.watching import Watch
 from scaly_ir.errors import CompileError, EvaluationError, LoweringError, ScalyError, TranslateError
 from scaly_ir.graph import Node
+from scaly_ir.running import Observer
 from scaly_ir.text.diagnostics import Diagnostic, error
 from scaly_ir.text.locations import Locations
 from scaly_ir.text.source import Source, Span
 from scaly_ir.tools.input_driver import InputDriver
 from scaly_ir.tools.reporting import Reporter, write
 from scaly_ir.tools.run.binding import Sources, bind
-from scaly_ir.tools.run.engines import Compilation, Compute, compiled, evaluator, watched_procedure
+from scaly_ir.tools.run.engines import Compilation, Compute, compiled, evaluator
 from scaly_ir.tools.run.interface import Parameter, RunError, Runnable, find_function
 
 if TYPE_CHECKING:
@@ -129,23 +129,12 @@ class Runner(InputDriver[Outcome]):
             return compiled(runnable, wanted.compilation)
         if not wanted.trace and not wanted.check_finite:
             return evaluator(runnable)
-        from scaly_ir.tools.run.tracing import FiniteCheck, ProgramTrace, Trace
+        from scaly_ir.tools.run.tracing import Trace, check_inputs
 
-        def say(text: str) -> None:
-            write(self._stderr, text)
-
-        check = FiniteCheck(runnable, values) if wanted.check_finite else None
-        if not runnable.is_expr:
-            trace = ProgramTrace(say, wanted.digits) if wanted.trace else None
-            return watched_procedure(runnable, Watch(trace, wanted.check_finite))
-        watches: list[Callable[[Node, Node, Array], None]] = [Trace(say, wanted.digits)] if wanted.trace else []
-
-        def watch_all(function: Node, node: Node, value: Array) -> None:
-            for watch in watches:
-                watch(function, node, value)
-
-        watches += [] if check is None else [check]
-        return evaluator(runnable, watch_all)
+        if wanted.check_finite:
+            check_inputs(runnable, values)
+        trace = Trace(lambda text: write(self._stderr, text), wanted.digits) if wanted.trace else None
+        return evaluator(runnable, Observer(trace, wanted.check_finite))
 
     def _time(self, runnable: Runnable, compute: Compute, values: Sequence[Array], engine: str) -> None:
         from time import perf_counter
@@ -226,7 +215,7 @@ def _diagnosed(runnable: Runnable, failure: ScalyError) -> Diagnostic:
         span = _span_of_blamed(runnable, failure)
         return error(f"{runnable.shown} cannot be compiled: {failure}", span, "lowering")
     if isinstance(failure, TranslateError):
-        if runnable.is_expr:
+        if runnable.runner.passes:  # what was translated is not what the file holds
             return error(f"{runnable.shown} cannot be compiled: {failure}", code="translation")
         from scaly_ir.tools.translate.driver import located
 

@@ -8,9 +8,9 @@ from itertools import chain, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from scaly_ir.dialects.prog.evaluate.watching import Watch
 from scaly_ir.errors import CompileError
 from scaly_ir.graph import Node
+from scaly_ir.running import Observer
 from scaly_ir.tools.entry import ended_by_interrupts
 from scaly_ir.tools.run.interface import Parameter, Runnable
 
@@ -26,30 +26,9 @@ Compute = Callable[[Sequence["Array"]], "list[Array]"]
 """Gives the results for the inputs, both in order."""
 
 
-def evaluator(runnable: Runnable, watch: Callable[[Node, Node, Array], None] | None = None) -> Compute:
-    """Return what evaluates a function; `watch`, for `expr`, sees each operation in its function with its value."""
-    if not runnable.is_expr:
-        return lambda values: _evaluated(runnable, values)
-    if watch is None:
-        from scaly_ir.dialects.expr.evaluate import evaluate_function
-
-        return lambda values: evaluate_function(runnable.node, values)
-    from scaly_ir.tools.run.tracing import watched
-
-    return lambda values: watched(runnable.node, values, watch)
-
-
-def watched_procedure(runnable: Runnable, watch: Watch) -> Compute:
-    """Return what evaluates a procedure while somebody watches."""
-    return lambda values: _evaluated(runnable, values, watch)
-
-
-def _evaluated(runnable: Runnable, values: Sequence[Array], watch: Watch | None = None) -> list[Array]:
-    from scaly_ir.dialects.prog.evaluate import run
-
-    names = [parameter.name for parameter in runnable.inputs]
-    results = run(runnable.module, dict(zip(names, values, strict=True)), watch=watch)
-    return [results[result.name] for result in runnable.results]
+def evaluator(runnable: Runnable, observer: Observer | None = None) -> Compute:
+    """Return what evaluates a function, while somebody watches if an observer is given."""
+    return lambda values: runnable.runner.evaluate(runnable.module, runnable.node, values, observer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,15 +42,14 @@ class Compilation:
 
 
 def compiled(runnable: Runnable, wanted: Compilation) -> Compute:
-    """Return compiled code: of a function of `expr` through the default pipeline, of a procedure as it stands.
+    """Return compiled code: of a procedure as it stands, of any other function through the pipeline of its dialect.
 
     `LoweringError`, `TranslateError` and `CompileError` say why there is none.
     """
-    from scaly_ir.tools.jit.functions import lowered
     from scaly_ir.tools.jit.program import Unit
     from scaly_ir.tools.jit.toolchain import find_toolchain
 
-    unit = Unit.of(lowered(runnable.node) if runnable.is_expr else runnable.module)
+    unit = Unit.of(_program(runnable))
     toolchain = find_toolchain(wanted.cc)
     ways: Iterator[_Way]
     if wanted.sanitize:
@@ -87,6 +65,19 @@ def compiled(runnable: Runnable, wanted: Compilation) -> Compute:
         # to see how long it takes.
         ways = chain([_Way(in_child(run), shared_array)], repeat(_Way(_interruptible(run), _array)))
     return lambda values: _run(runnable, unit, next(ways), values)
+
+
+def _program(runnable: Runnable) -> Node:
+    """Return what is translated."""
+    if not runnable.runner.passes:
+        return runnable.module
+    from scaly_ir.api import verify
+    from scaly_ir.pass_manager import build_pipeline, run_pipeline
+    from scaly_ir.passes import PASSES
+
+    module = run_pipeline(runnable.module, build_pipeline(runnable.runner.passes, PASSES))
+    verify(module)
+    return module
 
 
 class _Way(NamedTuple):

@@ -1,4 +1,4 @@
-"""What a function in a file takes and gives, the same for functions of `expr` and procedures of `prog`."""
+"""What a function in a file takes and gives, the same for all dialects."""
 
 from __future__ import annotations
 
@@ -7,15 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from scaly_ir.dialect import dialect_of
-from scaly_ir.dialects.expr import ops as expr_ops
-from scaly_ir.dialects.expr.functions import inputs_of, outputs_of
-from scaly_ir.dialects.prog.build import params_of
-from scaly_ir.errors import TranslateError
 from scaly_ir.graph import Node
+from scaly_ir.running import Port, Runner, runner_of
 from scaly_ir.sparsity import SparsityPattern
 from scaly_ir.tensors import MOST_AXES
 from scaly_ir.text.diagnostics import Diagnostic, did_you_mean, error
-from scaly_ir.text.locations import Locations, Place
+from scaly_ir.text.locations import Locations
 from scaly_ir.text.source import Span
 from scaly_ir.text.spelling import spell_name
 from scaly_ir.tools.translate.part import part_of
@@ -41,6 +38,7 @@ class Parameter:
     """The word its type begins with: ``tensor`` or ``memref``."""
     span: Span | None = None
     pattern: SparsityPattern | None = None
+    is_scalar: bool = False
 
     @property
     def shown(self) -> str:
@@ -55,7 +53,7 @@ class Parameter:
     @property
     def type(self) -> str:
         """The type of its values."""
-        return type_text(self.kind, self.shape, self.dtype)
+        return str(self.dtype) if self.is_scalar else type_text(self.kind, self.shape, self.dtype)
 
 
 def type_text(kind: str, shape: Sequence[int], dtype: object) -> str:
@@ -65,18 +63,17 @@ def type_text(kind: str, shape: Sequence[int], dtype: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Runnable:
-    """A function to run: its node in a module of its dialect, with its inputs and results in order."""
+    """A function to run: its node in a module of its dialect, with its inputs and results in order.
+
+    The module holds what the function needs, and the function as its last one.
+    """
 
     module: Node
     node: Node
     locations: Locations
     inputs: tuple[Parameter, ...]
     results: tuple[Parameter, ...]
-
-    @property
-    def is_expr(self) -> bool:
-        """Whether it is a function of `expr`."""
-        return self.node.op is expr_ops.FUNC
+    runner: Runner
 
     @property
     def shown(self) -> str:
@@ -98,10 +95,11 @@ class Runnable:
 
 def find_function(root: Node, locations: Locations, name: str) -> Runnable:
     """Return the function called `name` of a verified file, or the last one for an empty name; `RunError` else."""
-    if not root.op.get_attr("TModule", False) or root.op.dialect not in ("expr", "prog"):
-        what = "a function of 'expr' or a procedure of 'prog' is run, this file holds"
-        holds = "a fragment" if root.op.dialect in ("expr", "prog") else f"dialect '{root.op.dialect}'"
-        raise RunError(error(f"{what} {holds}", code="run"))
+    runner = runner_of(root)
+    if runner is None:
+        is_module = root.op.get_attr("TModule", False)
+        holds = f"functions of '{root.op.dialect}', which nobody runs" if is_module else "a fragment"
+        raise RunError(error(f"a function or procedure is run, this file holds {holds}", code="run"))
     if not root.args:
         raise RunError(error("the file defines no function to run", code="run"))
     chosen = name or str(root.args[-1].attrs["name"])
@@ -110,13 +108,8 @@ def find_function(root: Node, locations: Locations, name: str) -> Runnable:
         known = [f"@{spell_name(function.attrs['name'])}" for function in root.args]
         hint = did_you_mean(f"@{chosen}", known, quote="") or f"; it has {', '.join(known)}"
         raise RunError(error(f"there is no function @{spell_name(chosen)} in the file{hint}", code="run"))
-    if root.op is expr_ops.MODULE:
-        return _with_arrays(_function(root, named[0], locations))
-    try:
-        part, places = part_of(root, locations, chosen)
-    except TranslateError as failure:
-        raise RunError(error(str(failure), code="run")) from failure
-    return _with_arrays(_procedure(part, named[0], places))
+    module, places = part_of(root, locations, chosen)
+    return _with_arrays(_runnable(module, named[0], places, runner))
 
 
 def _with_arrays(runnable: Runnable) -> Runnable:
@@ -129,38 +122,14 @@ def _with_arrays(runnable: Runnable) -> Runnable:
     return runnable
 
 
-def _head(module: Node, function: Node) -> Place:
-    """Return the place of the head of a function."""
-    place = dialect_of(module).place_of(module, function)
-    assert place is not None
-    return place
+def _runnable(module: Node, function: Node, locations: Locations, runner: Runner) -> Runnable:
+    head = dialect_of(module).place_of(module, function)
+    assert head is not None
 
+    def parameter(port: Port) -> Parameter:
+        node, part = port.place
+        span = locations.span(head._replace(node=function if node is None else node, part=part))
+        return Parameter(port.name, port.dtype, port.shape, port.kind, span, port.pattern, port.is_scalar)
 
-def _function(module: Node, function: Node, locations: Locations) -> Runnable:
-    head = _head(module, function)
-
-    def parameter(name: str, node: Node, part: Node, at: str | int) -> Parameter:
-        span = locations.span(head._replace(node=part, part=at))
-        return Parameter(name, node.type.dtype, node.type.shape, "tensor", span, node.type.pattern)
-
-    inputs = [parameter(str(node.attrs["name"]), node, node, "") for node in inputs_of(function)]
-    pairs = zip(function.attrs["output_names"], outputs_of(function), strict=True)
-    results = [parameter(name, node, function, at) for at, (name, node) in enumerate(pairs)]
-    return Runnable(module, function, locations, tuple(inputs), tuple(results))
-
-
-def _procedure(module: Node, procedure: Node, locations: Locations) -> Runnable:
-    head = _head(module, procedure)
-    params = [
-        Parameter(
-            node.attrs["name"],
-            node.type,
-            tuple(node.attrs["shape"]),
-            "memref",
-            locations.span(head._replace(part=at)),
-        )
-        for at, node in enumerate(params_of(procedure))
-    ]
-    count = procedure.attrs.get("input_count")
-    inputs, results = (params, params) if count is None else (params[:count], params[count:])
-    return Runnable(module, procedure, locations, tuple(inputs), tuple(results))
+    inputs, results = [tuple([parameter(port) for port in ports]) for ports in runner.signature(function)]
+    return Runnable(module, function, locations, inputs, results, runner)

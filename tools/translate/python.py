@@ -14,13 +14,13 @@ from typing import Final
 
 from scaly_ir.dialect import dialect_of
 from scaly_ir.dialects.prog import ops
-from scaly_ir.dialects.prog.build import body_of, params_of, statements_in
+from scaly_ir.dialects.prog.build import body_of, buffer_of, params_of, statements_in
 from scaly_ir.errors import TranslateError
 from scaly_ir.graph import Node
 from scaly_ir.numeric.table import scalar_name
 from scaly_ir.text.spelling import float_bits, spell_name
 from scaly_ir.tools.c.scalars import what_helps
-from scaly_ir.tools.c.usage import Sizes, buffer_name, element_count, workspace_sizes
+from scaly_ir.tools.c.usage import Sizes, element_count, workspace_sizes
 from scaly_ir.tools.translate.targets import Input
 from scaly_ir.types import DType
 
@@ -252,7 +252,7 @@ class _Function:
         return f"np.empty({size}, dtype=np.{_numpy(node.type)})"
 
     def _address(self, argument: Node, indent: str) -> str:
-        name = self._names[buffer_name(argument)]
+        name = self._names[buffer_of(argument)]
         return name if argument.op is ops.BUFFER else f"{name}[{self._index(argument, indent)}:]"
 
     def _index(self, view: Node, indent: str) -> str:

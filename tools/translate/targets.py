@@ -92,8 +92,8 @@ class Request:
         return text if not text or text.endswith("\n") else f"{text}\n"
 
 
-_WHAT_LOWERS: Final = {"expr": "pass 'lower' makes a program of loops of it, the pipeline 'default' a good one"}
-"""What to do about a module of a dialect that a target does not take."""
+_WHAT_LOWERS: Final = "pass 'lower' makes a program of loops of it, the pipeline 'default' a good one"
+"""What to do about a module of `expr`, which a target does not take."""
 
 
 def _foreign(root: Node, name: str, takes: frozenset[str]) -> TranslateError:
@@ -110,7 +110,7 @@ def _foreign(root: Node, name: str, takes: frozenset[str]) -> TranslateError:
     node = (computed or [entry])[0]
     place = dialect_of(root).place_of(root, node, entry.attrs["name"])
     message = f"'{node.op.name}' has no form in target '{name}', which takes dialect {shown}"
-    return TranslateError(message, place, _WHAT_LOWERS[dialect])
+    return TranslateError(message, place, _WHAT_LOWERS)
 
 
 def read_request(text: str) -> Request:

@@ -7,7 +7,7 @@ afterwards, from the line of the compiled source, so that running costs nothing 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import CodeType, TracebackType
 from typing import Any, Final, NamedTuple, NoReturn
@@ -119,8 +119,13 @@ class Piece:
             self.sites.append((statement, loop))
 
 
-def located(fault: Fault, trace: TracebackType | None, pieces: Mapping[CodeType, Piece]) -> EvaluationError:
-    """Return a fault as the error that users see."""
+def located(
+    fault: Fault,
+    trace: TracebackType | None,
+    pieces: Mapping[CodeType, Piece],
+    text_of: Callable[[Node], str] | None = None,
+) -> EvaluationError:
+    """Return a fault as the error that users see; `text_of` writes statements, if they are not those of `prog`."""
     found: tuple[Piece, TracebackType] | None = None
     while trace is not None:
         piece = pieces.get(trace.tb_frame.f_code)
@@ -136,7 +141,7 @@ def located(fault: Fault, trace: TracebackType | None, pieces: Mapping[CodeType,
         return EvaluationError(f"{symbol_name(piece.procedure)}: {reason}", reason=reason, procedure=piece.procedure)
     statement, loop = piece.sites[place]
     loops = _values(loop, trace.tb_frame.f_locals)
-    message = f"{symbol_name(piece.procedure)}: {reason}\n  in '{statement_text(statement)}'"
+    message = f"{symbol_name(piece.procedure)}: {reason}\n  in '{(text_of or statement_text)(statement)}'"
     if loops:
         shown = list(loops.items())
         values = ", ".join([f"{value_name(name)} = {value}" for name, value in shown[-20:]])
@@ -166,12 +171,18 @@ def statement_text(statement: Node) -> str:
 
 
 def _cut(node: Node) -> str:
-    pending, count = [node], 0
+    name = node.attrs.get("name", node.attrs.get("target"))
+    short = f"{node.op.name} ..." if name is None else f"%{spell_name(name)} = {node.op.name} ..."
+    return cut([node], scalar_text if node.op is ops.RANGE else render, short)
+
+
+def cut(nodes: Sequence[Node], spell: Callable[[Node], str], short: str) -> str:
+    """Return the text of the first node, cut off when it is long; `short` if the nodes are too many to be printed."""
+    pending, count = list(nodes), 0
     while pending:
         count += 1
         if count > _PRINTED:
-            name = node.attrs.get("name", node.attrs.get("target"))
-            return f"{node.op.name} ..." if name is None else f"%{spell_name(name)} = {node.op.name} ..."
+            return short
         pending.extend(pending.pop().args)
-    text = (scalar_text(node) if node.op is ops.RANGE else render(node)).strip()
+    text = spell(nodes[0]).strip()
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."

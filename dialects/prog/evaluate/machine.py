@@ -58,7 +58,7 @@ def execute(
         try:
             arguments = _arguments(compiled, inputs)
             workspace = empty("the workspace", entry.attrs.get("sz_w", 0), FLOAT64)
-            _drive(compiled.function, (arguments, workspace, 0))
+            drive(compiled.function, (arguments, workspace, 0))
         except Fault as fault:
             raise located(fault, fault.__traceback__, functions) from fault.__cause__
     return _outputs(compiled, arguments)
@@ -99,7 +99,7 @@ def _check_nodes(module: Node) -> None:
         raise
 
 
-def _drive(function: Function, arguments: tuple[Any, ...]) -> None:
+def drive(function: Function, arguments: tuple[Any, ...]) -> None:
     """Run a compiled function and all that it calls, without growing Python's stack with either."""
     running: list[Iterator[Any]] = []
     request: tuple[Callable[..., Any], tuple[Any, ...]] | None = (function.run, arguments)

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from scaly_ir.dialects.prog import ops
-from scaly_ir.dialects.prog.build import body_of, params_of
+from scaly_ir.dialects.prog.build import body_of, buffer_of, params_of
 from scaly_ir.dialects.prog.context import symbol_name, value_name
 from scaly_ir.dialects.prog.evaluate import faults, places, scalars
 from scaly_ir.dialects.prog.evaluate.expressions import Expressions, effectful
@@ -260,13 +260,12 @@ class _Compiler:
         expressions = self.expressions()
         numbers, starts = [], []
         for argument, parameter in zip(node.args, callee.parameters, strict=True):
-            is_view = argument.op is ops.VIEW
-            buffer = self.scope.buffer(argument.attrs["buffer" if is_view else "name"])
+            buffer = self.scope.buffer(buffer_of(argument))
             if buffer.dtype is not parameter.dtype:
                 wanted = f"parameter {value_name(parameter.name)} is {parameter.dtype}"
                 raise Misuse(f"argument of {symbol_name(callee_name)} is {buffer.dtype}, {wanted}")
             numbers.append(f"p{self.writer.use_buffer(buffer.number)}")
-            starts.append(expressions.index(argument) if is_view else "0")
+            starts.append(expressions.index(argument) if argument.op is ops.VIEW else "0")
         bind = self.writer.constant(places.Binding(callee_name, callee.parameters))
         self.show(node)
         arguments = f"{bind}(({''.join([f'{n}, ' for n in numbers])}), ({''.join([f'{s}, ' for s in starts])}))"

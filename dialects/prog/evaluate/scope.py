@@ -39,9 +39,12 @@ class Misuse(Exception):  # noqa: N818 - becomes a fault at the place of the sta
 
 
 class Scope:
-    """What names stand for at one place of a procedure, and bounds of integers there."""
+    """What names stand for at one place of a procedure, and bounds of integers there.
 
-    def __init__(self, width: int) -> None:
+    Without a width of the lanes, no name stands for that.
+    """
+
+    def __init__(self, width: int | None) -> None:
         self.buffers: dict[str, Buffer] = {}
         self.variables: dict[str, Variable] = {}
         self.loop: Loop | None = None
@@ -77,7 +80,7 @@ class Scope:
 
     def variable(self, name: str, dtype: DType) -> Variable:
         """Return what a variable stands for."""
-        if name.startswith(ops.RESERVED_PREFIX):
+        if self._width is not None and name.startswith(ops.RESERVED_PREFIX):
             found = Variable(str(self._width), INT64, is_loop=True)
             self._ranges[name] = Interval(self._width, self._width)
         elif name in self.variables:

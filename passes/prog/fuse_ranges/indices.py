@@ -11,10 +11,9 @@ from typing import Final
 
 import numpy as np
 
-from scaly_ir.attributes import Attrs
 from scaly_ir.dialects.prog import build, ops
 from scaly_ir.dialects.prog.affine import affine
-from scaly_ir.graph import Node, intern_node, postorder
+from scaly_ir.graph import Node, postorder
 from scaly_ir.passes.prog.fuse_ranges.lanes import Array, Lanes, Line, line
 from scaly_ir.passes.prog.fuse_ranges.places import Unfusible, replaced
 
@@ -107,5 +106,4 @@ class Indices:
 
 def _constant(table: Node, at: int) -> Node:
     """Return an element of a table as a constant."""
-    op = ops.CONST_FLOAT if table.type.is_float else ops.CONST_INT
-    return intern_node(op, (), Attrs({"value": table.attrs["values"][at]}), table.type)
+    return build.const(table.attrs["values"][at], table.type)

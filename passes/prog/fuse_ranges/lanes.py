@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from scaly_ir.dialects.prog.affine import loop_values
+from scaly_ir.dialects.prog.affine import count_of, loop_values
 from scaly_ir.graph import Node
 from scaly_ir.passes.prog.fuse_ranges.places import Unfusible
 from scaly_ir.passes.prog.index_values import MOST_TRIPS, index_values
@@ -36,7 +36,7 @@ class Lanes:
     def __init__(self, loops: Sequence[Node], tables: Mapping[str, Array]) -> None:
         self._tables = tables
         taken = [loop_values(domain) or range(0) for domain in loops]
-        counts = [(values[-1] - values.start) // values.step + 1 if values else 0 for values in taken]
+        counts = [count_of(values) for values in taken]
         self.count = math.prod(counts)
         if self.count > MOST_TRIPS:
             raise Unfusible("loops run too often")

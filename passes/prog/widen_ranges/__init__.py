@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Final, Literal
+from typing import ClassVar, Literal
 
 from scaly_ir.dialects.prog import build, ops
 from scaly_ir.dialects.prog.affine import count_of, loop_values
@@ -23,8 +23,6 @@ from scaly_ir.passes.prog.references import roots
 from scaly_ir.passes.prog.widen_ranges.schedule import scheduled
 from scaly_ir.passes.prog.widen_ranges.widths import width_symbol
 from scaly_ir.types import FLOAT64
-
-_KINDS: Final = ("global", "reduce")
 
 
 @dataclass(frozen=True)
@@ -74,7 +72,7 @@ class _Widening:
         """Return a loop in chunks of lanes, or None when it does not fit."""
         domain, body = loop.args[0], body_of(loop)
         variable, kind, values = domain.attrs["name"], domain.attrs["kind"], loop_values(domain)
-        if kind not in _KINDS or values is None or values.step != 1 or count_of(values) < 2 * (self._fixed or 1):
+        if values is None or values.step != 1 or count_of(values) < 2 * (self._fixed or 1):
             return None
         if lane_kind(body, variable, values, kind, self._roots) is None:
             return None

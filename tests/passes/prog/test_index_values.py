@@ -7,8 +7,10 @@ import itertools
 import numpy as np
 import pytest
 
+from scaly_ir.attributes import NO_ATTRS
 from scaly_ir.dialects.prog import build
-from scaly_ir.graph import Node
+from scaly_ir.graph import Node, intern_node
+from scaly_ir.op import CallEffectKind, Op, registry_scope
 from scaly_ir.passes.prog.index_values import MOST_LOOPS, MOST_TRIPS, index_values, loop_arrays, tables_of
 from scaly_ir.types import FLOAT64, INT64
 
@@ -69,3 +71,18 @@ def test_integer_tables_alone() -> None:
     declarations = [build.table("k", [1, 2], INT64), build.table("f", [0.5], FLOAT64), build.buffer("t", 3)]
     found = tables_of(declarations)
     assert {name: values.tolist() for name, values in found.items()} == {"k": [1, 2]}
+
+
+@pytest.mark.parametrize(
+    ("effect", "values"),
+    [(CallEffectKind.Pure, [2] * 4 + [3] * 4 + [4] * 4), (CallEffectKind.ReadState, None), (None, None)],
+)
+def test_operators_that_do_more_than_compute(effect: CallEffectKind | None, values: list[int] | None) -> None:
+    with registry_scope():
+        op = Op.register("test.next")
+        op.set_signature(("x",))
+        op.set_attr("TFixedReturnType", "int64")
+        op.set_attr("FNumpy", lambda x: x + 2)
+        if effect is not None:
+            op.set_attr("TCallEffectKind", effect)
+        assert _at(intern_node(op, (ROW,), NO_ATTRS, INT64)) == values

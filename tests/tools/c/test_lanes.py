@@ -267,8 +267,8 @@ def test_errors_are_those_of_the_program() -> None:
             render_source(root, COptions(dialect=dialect))
         assert caught.value.place is not None
         assert caught.value.place.number == 4
-        assert caught.value.node is not None
-        assert caught.value.node in set(preorder(root))
+        assert caught.value.place is not None
+        assert caught.value.place.node in set(preorder(root))
 
 
 def test_marks_show_where_statements_stand() -> None:

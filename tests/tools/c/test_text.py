@@ -57,7 +57,7 @@ def test_an_operator_without_c_text() -> None:
     assert str(failure) == "no c lowering for operator 'prim.sigmoid'"
     assert failure.hint == "pass 'legalize' rewrites it for this target"
     assert failure.place is not None
-    assert (failure.place.number, failure.node) == (2, root.args[0].args[2].args[1])
+    assert (failure.place.number, failure.place.node) == (2, root.args[0].args[2].args[1])
 
 
 @pytest.mark.parametrize("translate", [render_source, render_header])

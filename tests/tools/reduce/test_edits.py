@@ -1,4 +1,7 @@
-"""What is true of every change to every module: it is no error, it shrinks, and what verifies reads back as it is."""
+"""What is true of every change to every module: it is no error, and what verifies reads back as it is.
+
+A change alone need not make a module smaller; the search takes those that do.
+"""
 
 from __future__ import annotations
 
@@ -70,7 +73,7 @@ def test_what_is_left_is_small_interesting_and_the_same_for_any_number_of_jobs(
     search = reduced(start, interesting)
     best = search.best
     assert interesting(best)
-    assert best.weight <= start.weight
+    assert best is start or best.weight < start.weight
     assert best is start or best.is_valid()
     other = reduced(start, interesting, jobs=jobs)
     assert (other.best.text, other.candidates) == (best.text, search.candidates)

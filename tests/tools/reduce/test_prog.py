@@ -114,13 +114,13 @@ def kinds(name: str) -> list[Kind]:
 
 
 @pytest.mark.parametrize(
-    ("header", "kept"),
+    "header",
     [
-        ("device=host, input_count=1, sz_w=0, w_self=0", ""),
-        ('hoisted_from="g", in_place=True, lowering="auto", scalarize_mode="disabled"', ""),
+        "device=host, input_count=1, sz_w=0, w_self=0",
+        'hoisted_from="g", in_place=True, lowering="auto", scalarize_mode="disabled"',
     ],
 )
-def test_header_attributes_go(header: str, kept: str) -> None:
+def test_header_attributes_go(header: str) -> None:
     text = f"prog.proc @f(%x: memref<1xfloat64>) {{{header}}} {{\n}}\n"
     assert left(lambda root: len(root.args) == 1 and bool(build.params_of(root.args[0])), text) == (
         "prog.proc @f(%x: memref<1xfloat64>) {\n}\n"

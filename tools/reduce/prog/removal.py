@@ -175,7 +175,7 @@ def _without_names(procedure: Node, names: dict[str, str | None]) -> tuple[Node,
     names = {name: _last(name, names) for name in names}
 
     def instead(node: Node) -> Node | None:
-        name = names.get(node.attrs["buffer" if node.op is ops.VIEW else "name"])
+        name = names.get(build.buffer_of(node))
         if node.op is ops.VIEW:
             return None if name is None else build.view(name, node.args[0], node.type)
         return buffers.get(name) if node.op is ops.BUFFER and name is not None else None
