@@ -37,10 +37,16 @@ class ProcedureNames:
         self._taken: set[str] = set()
         self._next: dict[str, int] = {}
 
-    def own(self, name: str) -> str:
-        """Return the name for a value that has one: that name, or with a number behind it."""
-        stem = f"_{name}" if name.startswith(RESERVED_PREFIX) else name
-        return self._take(stem) if c_spelling(stem) not in self._taken else self.fresh(stem)
+    def kept(self, name: str, prefix: str) -> str:
+        """Return the name of a parameter, by which callers know it, whatever C makes of it."""
+        return self.numbered(prefix) if is_number(name) else self._take(_unreserved(name))
+
+    def own(self, name: str, prefix: str) -> str:
+        """Return the name for a value: its own, or with a number behind it; without one, a prefix and a number."""
+        if not name or is_number(name):
+            return self.numbered(prefix)
+        stem = _unreserved(name)
+        return self.fresh(stem) if c_spelling(stem) in self._taken else self._take(stem)
 
     def fresh(self, name: str) -> str:
         """Return a name that no value has or wants: this one, or with a number behind it."""
@@ -68,6 +74,10 @@ class ProcedureNames:
         return name
 
 
+def _unreserved(name: str) -> str:
+    return f"_{name}" if name.startswith(RESERVED_PREFIX) else name
+
+
 class ProcedureContext:
     """What a rule works with: it emits statements of a program and says what the values of its statement become."""
 
@@ -81,8 +91,8 @@ class ProcedureContext:
         params, results = build.params_of(region), build.operands_of(function)
         declared = [*params, *results]
         self._names = ProcedureNames([*[node.attrs["name"] for node in declared], *definitions(function)])
-        self.params = [_parameter(self._own(node.attrs["name"], "arg"), node) for node in params]
-        self.outputs = [_parameter(self._own(node.attrs["name"], "out"), node) for node in results]
+        self.params = [_parameter(self._names.kept(node.attrs["name"], "arg"), node) for node in params]
+        self.outputs = [_parameter(self._names.kept(node.attrs["name"], "out"), node) for node in results]
         self._buffers: dict[str, Node] = {}
         self._scalars: dict[str, Node] = {}
         for node, param in zip(params, self.params, strict=True):
@@ -110,7 +120,7 @@ class ProcedureContext:
         for binding in build.results_of(statement):
             dtype = scalar_type(binding.type)
             assert dtype is not None
-            return self.variable(binding.name, prog.var(self._own(binding.name, SCALAR), dtype))
+            return self.variable(binding.name, prog.var(self._names.own(binding.name, SCALAR), dtype))
         return self.fresh()
 
     @contextmanager
@@ -157,10 +167,7 @@ class ProcedureContext:
 
     def name_of(self, *wanted: str) -> str:
         """Return the name for a variable: the first that is no number, else a numbered one."""
-        return self._own(next((name for name in wanted if not is_number(name)), ""), SCALAR)
-
-    def _own(self, name: str, prefix: str) -> str:
-        return self._names.own(name) if name and not is_number(name) else self._names.numbered(prefix)
+        return self._names.own(next((name for name in wanted if not is_number(name)), ""), SCALAR)
 
     # --- storage ------------------------------------------------------------------------------------------------------
 
@@ -173,7 +180,7 @@ class ProcedureContext:
         names = [binding.name for binding in build.results_of(statement)]
         target = self._targets.get(names[0]) if names and len(self._bodies) == 1 else None
         if target is None:
-            name = self._own(names[0] if names else "", STORAGE)
+            name = self._names.own(names[0] if names else "", STORAGE)
             target = prog.buffer(name, statement.type.shape or (1,), statement.type.dtype)
             self._bodies[0].append(target)
             self._declares[-1] = True
