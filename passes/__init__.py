@@ -30,11 +30,13 @@ PASSES: Final[dict[str, str | type[Pass]]] = {
     "legalize": "scaly_ir.passes.legalize:Legalize",
     "lower": "scaly_ir.passes.expr.lowering.driver:Lower",
     "lower_aff": "scaly_ir.passes.matrix.lower_aff:LowerAff",
+    "lower_affine_to_prog": "scaly_ir.passes.matrix.lower_affine_to_prog:LowerAffineToProg",
     "lower_intrinsics": "scaly_ir.passes.legalize:LowerIntrinsics",
     "lower_matrix_high_level_map_reduce": (
         "scaly_ir.passes.matrix.lower_matrix_high_level_map_reduce:LowerMatrixHighLevelMapReduce"
     ),
     "lower_matrix_medium_level": "scaly_ir.passes.matrix.lower_matrix_medium_level:LowerMatrixMediumLevel",
+    "matrix_to_prog": "scaly_ir.passes.pipelines:MatrixToProg",
     "pack_workspace": "scaly_ir.passes.prog.pack_workspace:PackWorkspace",
     "prepare_scalar": "scaly_ir.passes.prog.prepare_scalar:PrepareScalar",
     "print_stats": "scaly_ir.passes.expr.print_stats:PrintStats",

@@ -1,4 +1,5 @@
-"""The named pipelines: `default`, from what somebody wrote to a program worth compiling, and `O0`, which only lowers.
+"""The named pipelines: `default`, from what somebody wrote to a program worth compiling, `O0`, which only lowers, and
+`matrix_to_prog`, from matrices to a program.
 
 Owns which passes they consist of, and in which order; that they may be named like passes is the pass manager's doing.
 Source: lowering specification 2.1.
@@ -26,6 +27,14 @@ IMPROVEMENTS: Final = (
     "fold_arith_after_unroll",
 )
 """What `default` runs after `lower`, whatever its options are."""
+
+MATRIX: Final = (
+    "lower_matrix_high_level_map_reduce",
+    "lower_matrix_medium_level",
+    "lower_aff",
+    "lower_affine_to_prog",
+)
+"""What takes functions of matrices to programs, step by step."""
 
 STORAGE: Final = ("pack_workspace", "coalesce_stores")
 """What comes behind all that changes which buffers there are."""
@@ -71,6 +80,19 @@ class Default(Pipeline):
         # Scalars are named before there are lanes, whose indices that would take apart.
         widening = load_pass(PASSES, "widen_ranges")(lanes=self.lanes)  # type: ignore[call-arg]
         return [*before, *_passes(["prepare_scalar"]), widening, *_passes(STORAGE)]
+
+
+@dataclass(frozen=True)
+class MatrixToProg(Pipeline):
+    """Lowers functions of matrices, buffers and loops to procedures; `default` goes on from there."""
+
+    name: ClassVar[str] = "matrix_to_prog"
+    summary: ClassVar[str] = "pipeline: from matrix operations to a program"
+    dialects: ClassVar[frozenset[str]] = frozenset({"matrix", "buffer", "affine"})
+
+    def steps(self) -> Sequence[Pass]:
+        """Return the four passes that lower one level each."""
+        return _passes(MATRIX)
 
 
 def _passes(names: Iterable[str]) -> list[Pass]:

@@ -174,7 +174,7 @@ class LoweringPass(Pass):
         return root if functions == list(root.args) else build.module(functions)
 
 
-def set_rules(pass_name: str, rules: Mapping[Op, Rule]) -> None:
+def set_rules(pass_name: str, rules: Mapping[Op, Callable[..., None]]) -> None:
     """Give operators their rules for a pass."""
     for op, rule in rules.items():
         op.set_attr(f"{pass_name}.FLowerOp", rule, override=True)
