@@ -257,7 +257,7 @@ def main() -> None:
         "numpy": "NumPy",
         **({"lanes": "lanes"} if lanes else {}),
     }
-    names = {who: name for who, name in names.items() if any([who in found for found in results.values()])}
+    names = {who: name for who, name in known.items() if any([who in found for found in results.values()])}
     ratios = "".join([f"{f'{name}/own':>12}" for name in list(names.values())[1:]])
     print(f"{'microseconds':<14}{''.join([f'{name:>12}' for name in names.values()])}{ratios}")
     for case, found in results.items():

@@ -51,9 +51,9 @@ buffer.func @conv3x3(%X: {_IMAGE}, %W: memref<1x1x3x3xfloat64>) -> (%Y: {_IMAGE}
 
 def _conv() -> sc.Function:
     def body(x: sc.Expr, w: sc.Expr) -> sc.Expr:
-        wide = sc.concat([sc.const(np.zeros((1, _SIDE))), x, sc.const(np.zeros((1, _SIDE)))], 0)
+        wide = sc.concat([sc.const(np.zeros((1, _SIDE))), x, sc.const(np.zeros((1, _SIDE)))], axis=0)
         sides = sc.const(np.zeros((_SIDE + 2, 1)))
-        padded = sc.concat([sides, wide, sides], 1)
+        padded = sc.concat([sides, wide, sides], axis=1)
         terms = [
             padded[row : row + _SIDE, column : column + _SIDE] * w[row, column]
             for row in range(3)
