@@ -66,6 +66,8 @@ class Dialect:
     verify: tuple[Rule, ...] = ()
     summary: str = ""
     """What it is for, in a few words."""
+    lowered_by: str = ""
+    """What to run before a program can be translated, as a note says it; empty where nothing needs to be run."""
     manual: str = ""
     """``module:function`` from an operator to its `manual.Entry`; without it, operators are written as applications."""
     show: Callable[[Node, Form], str] | None = None

@@ -104,6 +104,7 @@ DIALECT: Final = Dialect(
     SPEC,
     place_of=place_of,
     summary="functions of tensors: what is to be computed",
+    lowered_by="pass 'lower' makes a program of loops of it, the pipeline 'default' a good one",
     manual="scaly_ir.dialects.expr.manual:manual",
     show=show,
     generic=generic,
