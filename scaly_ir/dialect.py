@@ -196,15 +196,15 @@ def verify_parsed(root: Node, locations: Locations | None) -> list[Diagnostic]:
         notes = []
         if locations is not None:
             span = locations.span(violation.place)
-            if span.start in places:
+            if span.here.start in places:
                 continue
-            places.add(span.start)
+            places.add(span.here.start)
             notes = [_note(text, locations.span(place)) for text, place in violation.notes]
         found.append(error(violation.message, span, violation.rule, notes))
     # Within a statement, rules come in the order of the table; people read from left to right.
-    found.sort(key=lambda diagnostic: diagnostic.span.start if diagnostic.span is not None else 0)
+    found.sort(key=lambda diagnostic: diagnostic.span.here.start if diagnostic.span is not None else 0)
     return found
 
 
 def _note(text: str, span: Span) -> Diagnostic:
-    return note(DEFINED_HERE.format(span.text) if text == DEFINED_HERE else text, span)
+    return note(DEFINED_HERE.format(span.here.text) if text == DEFINED_HERE else text, span)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from random import Random
 
 from scaly_ir.dialect import dialect_of, parse_source, render_as
 from scaly_ir.graph import Node
-from scaly_ir.text.form import Form
+from scaly_ir.text.form import Form, Locate
 from scaly_ir.text.origins import Origins
 from scaly_ir.text.source import Source
+from scaly_ir.text.written import Written
 
 
 def origins_of(text: str, name: str = "f.sir") -> Origins:
@@ -21,6 +23,17 @@ def origins_of(text: str, name: str = "f.sir") -> Origins:
 def located(root: Node, text: str) -> str:
     """Return the text of a root with the places that its operations have in another text."""
     return render_as(root, Form(locate=origins_of(text).finder()))
+
+
+def random_places(operations: Iterable[Node], random: Random) -> Locate:
+    """Return what gives each of some operations a place, or none that is known."""
+    known = set(operations)
+
+    def locate(node: Node) -> str:
+        file = random.choice(("a.sir", 'b "c" //', None)) if node in known else None
+        return str(Written(file, random.randrange(99), random.randrange(99)))
+
+    return locate
 
 
 def generic_in_place(root: Node, random: Random) -> str:
