@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from scaly_ir.dialect import Dialect
-from scaly_ir.dialects.prog import build, ops, reader
+from scaly_ir.dialects.prog import build, generic_reader, ops, reader
 from scaly_ir.dialects.prog.forms import brief, generic, operations, show
 from scaly_ir.dialects.prog.printer import render
 from scaly_ir.dialects.prog.spec import SPEC
@@ -17,6 +17,10 @@ from scaly_ir.text.source import Source
 
 def read(source: Source) -> Parsed:
     """Read a file: by the fast reader where it takes the text, else by the grammar."""
+    generic_root = generic_reader.read(source.text)
+    if generic_root is not None:
+        root, assembler = generic_root
+        return Parsed(root, Locations(source, assembler.starts, assembler.ends, False, spans_of))
     fast = reader.read(source.text)
     if fast is not None:
         root, assembler = fast

@@ -34,13 +34,15 @@ class Written(NamedTuple):
         return f"loc({spell_string(self.file)}:{self.line}:{self.column})"
 
 
+_NUMBER: Final = rf"{SKIP}:{SKIP}([0-9]{{1,18}})"
+LOCATION: Final = SKIP.join(["loc", r"\(", rf"(?:unknown|({TERMINALS['STRING']}){_NUMBER}{_NUMBER})", r"\)"])
+"""Matches a location in any layout, with groups for file, line and column."""
+
+
 @cache
 def _pattern() -> re.Pattern[str]:
-    """Return what matches a location in any layout, and the brace of the body behind it if there is one."""
-    number = rf"{SKIP}:{SKIP}([0-9]{{1,18}})"
-    return re.compile(
-        SKIP.join(["loc", r"\(", rf"(?:unknown|({TERMINALS['STRING']}){number}{number})", rf"\)({SKIP}\{{)?"])
-    )
+    """Return what matches a location, and the brace of the body behind it if there is one."""
+    return re.compile(rf"{LOCATION}({SKIP}\{{)?")
 
 
 def written_in(text: str) -> dict[int, Written]:

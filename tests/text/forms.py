@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from random import Random
+from types import ModuleType
+from unittest import mock
 
 from scaly_ir.dialect import dialect_of, parse_source, render_as
 from scaly_ir.graph import Node
@@ -49,3 +51,19 @@ def generic_in_place(root: Node, random: Random) -> str:
         if not lines[number].endswith("{\n") and random.random() < 0.5:
             lines[number] = generic(node, Form(generic=True))
     return "".join(lines)
+
+
+def assert_agrees_with_the_grammar(reader: ModuleType, text: str) -> bool:
+    """Check that a reader of the generic form gives what the grammar gives, or gives up; tell whether it took it."""
+    source = Source.from_text(text)
+    taken = reader.read(source.text) is not None
+    if taken:
+        fast = parse_source(source)
+        with mock.patch.object(reader, "read", return_value=None):
+            slow = parse_source(source)
+        assert fast.root is slow.root, text
+        assert [str(found) for found in fast.diagnostics] == [str(found) for found in slow.diagnostics]
+        assert fast.locations.in_tokens is slow.locations.in_tokens is False
+        assert list(fast.locations.starts) == list(slow.locations.starts)
+        assert list(fast.locations.ends) == list(slow.locations.ends)
+    return taken

@@ -177,6 +177,7 @@ def test_what_its_printer_does_not_take_is_shown_in_the_generic_form() -> None:
         ('"expr.const"() : tensor<float64>', "expected a name before '\"expr.const\"'"),
         ('%0 = "expr.const"() : none', "expected a type such as 'tensor<8xfloat64>', found none"),
         ('"expr.module"(%0) : none', "undefined name '%0'"),
+        ('"expr.module"() {bare=%0} : none', "attribute 'bare' of 'expr.module' is no function"),
         ('%0 = "expr.call"() {callee=%0} : tensor<float64>', "'%0' is used before it is defined"),
         ('"nobody.op"() : none', "unknown dialect 'nobody'"),
     ],
