@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from scaly_ir.dialect import Dialect, verify_parsed
+from scaly_ir.dialect import Dialect, in_order_of_text, verify_parsed
 from scaly_ir.dialects.expr import generic_reader, ops, reader
 from scaly_ir.dialects.expr.forms import brief, generic, show
 from scaly_ir.dialects.expr.functions import body_of, inputs_of, make_function
@@ -35,7 +35,10 @@ def read(source: Source) -> Parsed:
             starts, ends = [start for start, _ in body.places], [end for _, end in body.places]
             texts.append(Text(body.root, body.at, body.nodes, starts, ends))
     if root is None:
-        return Parsed(None, locations(source, None, head, texts), tuple(diagnostics))
+        from scaly_ir.dialects.expr.damaged import verify_damaged
+
+        diagnostics += verify_damaged(source, built, diagnostics)
+        return Parsed(None, locations(source, None, head, texts), in_order_of_text(diagnostics))
     return _placed(source, root, head, texts)
 
 

@@ -262,6 +262,7 @@ def read(source: Source) -> tuple[Node | None, Assembler, list[Diagnostic]]:
     actions.driver.run()
     actions.check_forms()
     if actions.driver.diagnostics:
+        actions.assembler.close_all()
         return None, actions.assembler, actions.driver.diagnostics
     return actions.assembler.finish(), actions.assembler, []
 

@@ -12,6 +12,7 @@ from scaly_ir.graph import Node
 from scaly_ir.text.form import Form, Locate
 from scaly_ir.text.origins import Origins
 from scaly_ir.text.source import Source
+from scaly_ir.text.terminals import scan
 from scaly_ir.text.written import Written
 
 
@@ -67,3 +68,9 @@ def assert_agrees_with_the_grammar(reader: ModuleType, text: str) -> bool:
         assert list(fast.locations.starts) == list(slow.locations.starts)
         assert list(fast.locations.ends) == list(slow.locations.ends)
     return taken
+
+
+def with_stray_character(text: str, random: Random) -> str:
+    """Return a text with a character before one of its tokens that no text may hold."""
+    lexeme = random.choice([found for found in scan(text) if found.kind != "END"])
+    return f"{text[: lexeme.start]} ? {text[lexeme.start :]}"
