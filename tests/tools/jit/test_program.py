@@ -14,6 +14,7 @@ import scaly_ir as sc
 from scaly_ir.dialects.prog import build
 from scaly_ir.op import Op
 from scaly_ir.tools.jit.program import Program, Unit, compile_unit
+from scaly_ir.tools.jit.sanitized import SanitizedProgram
 from scaly_ir.tools.jit.toolchain import find_toolchain
 from scaly_ir.types import FLOAT64
 
@@ -131,9 +132,27 @@ def test_empty_arrays() -> None:
     program.run([np.empty(0)], [np.empty(0)])
 
 
-def test_an_entry_takes_float64_only() -> None:
-    with pytest.raises(sc.TranslateError, match="expected float64 \\[entry-leaves\\]"):
-        Unit.of(sc.parse("prog.proc @f(%x: memref<4xint64>) {\n}\n"))
+MIXED = """\
+prog.proc @f(%a: memref<3xint32>, %b: memref<1xfloat32>, %y: memref<3xfloat32>, %s: memref<1xint64>, %q: memref<1xbool>)
+  {input_count=2} {
+  prog.store 0, %s[0] : int64
+  prog.store prog.lt(prog.load %b[0], 2), %q[0] : bool
+  prog.for %i = 0 to 3 step 1 {kind=serial} {
+    prog.store prog.mul(prog.cast(prog.load %a[%i], float32), prog.load %b[0]), %y[%i] : float32
+    prog.store prog.add(prog.load %s[0], prog.cast(prog.load %a[%i], int64)), %s[0] : int64
+  }
+}
+"""
+
+
+@pytest.mark.parametrize("sanitized", [False, True])
+def test_parameters_of_any_type(sanitized: bool) -> None:
+    unit = Unit.of(sc.parse(MIXED))
+    run = SanitizedProgram(unit, find_toolchain()).run if sanitized else compile_unit(unit, find_toolchain()).run
+    y, s, q = np.empty(3, np.float32), np.empty(1, np.int64), np.empty(1, bool)
+    run([np.array([1, -2, 2**31 - 1], np.int32), np.array([1.5], np.float32)], [y, s, q])
+    assert y.tolist() == [1.5, -3.0, float(np.float32(2**31 - 1) * np.float32(1.5))]
+    assert (s.tolist(), q.tolist()) == ([2**31 - 2], [True])
 
 
 def test_a_status_becomes_an_error() -> None:
