@@ -66,4 +66,4 @@ def _written(statement: Node, values: Sequence[Any]) -> Iterator[Shown]:
                 yield Shown(value_name(name), value, type_ if isinstance(type_, DType) else INT64)
 
 
-RUNNER: Final = Runner(signature, evaluate, "matrix_to_prog,default", run=run)
+RUNNER: Final = Runner(signature, evaluate, "matrix_to_prog,default,lower_intrinsics{target=c}", run=run)
