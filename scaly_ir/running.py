@@ -79,10 +79,11 @@ class Runner:
     """What a function takes and gives."""
     evaluate: Evaluate
     """Computes the results of a function of a module for arrays of exactly the types of its inputs."""
-    passes: str = ""
-    """The pipeline that makes a program of `prog` of a module, ready for translation; empty for `prog` itself.
+    passes: str | None = None
+    """The pipeline that makes a program of `prog` of a module, ready for translation; None when there is none.
 
-    The procedure of the last function, which is the one that is run, has its inputs and results as parameters.
+    It is empty for `prog` itself. The program's last procedure is that of the last function, which is the one that is
+    run, and has its inputs and results as parameters.
     """
     part: Callable[[Node, Node], Node] = _alone
     """Returns a module of a function, as its last one, and of what it needs, in the order of the module."""

@@ -85,4 +85,4 @@ def _part(module: Node, procedure: Node) -> Node:
     return build.program(part, lanes=module.attrs.get("lanes"), bare=bool(module.attrs.get("bare")))
 
 
-RUNNER: Final = Runner(signature, evaluate, part=_part, run=run)
+RUNNER: Final = Runner(signature, evaluate, "", _part, run)

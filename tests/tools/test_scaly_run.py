@@ -260,9 +260,18 @@ def test_what_has_no_compiled_form_is_located() -> None:
     done = scaly_run("--in", "x=[1,2]", "--engine=c", stdin=same("tensor<2xint64>"))
     assert (done.code, done.out) == (1, "")
     assert "error: @same cannot be compiled: @same: inputs and outputs are dense float64" in done.err
-    text = "prog.proc @double2(%n: memref<1xfloat64>) {\n  prog.store prog.sigmoid(prog.load %n[0]), %n[0] : float64\n}\n"
+    text = "prog.proc @f(%n: memref<1xfloat64>) {\n  prog.store prim.sigmoid(prog.load %n[0]), %n[0] : float64\n}\n"
     done = scaly_run("--in", "n=[1]", "--engine=c", stdin=text)
-    print(done)
+    assert done.err.startswith("<stdin>:2:14: error: no c lowering for operator 'prim.sigmoid'")
+
+
+@needs_cc
+def test_compiled_procedures_take_elements_of_any_type() -> None:
+    text = "prog.proc @f(%n: memref<2xint32>, %p: memref<2xbool>) {input_count=1} {\n  prog.store 1, %p[1] : bool\n"
+    text += "  prog.store prog.lt(3, prog.load %n[1]), %p[0] : bool\n}\n"
+    done = scaly_run("--in", "n=[1,7]", "--engine=c", stdin=text)
+    assert done == (0, "p: memref<2xbool>\n  [true, true]\n", "")
+    assert scaly_run("--in", "n=[1,3]", "--compare", stdin=text) == (0, "p: memref<2xbool>: equal\n", "")
 
 
 def test_without_a_compiler() -> None:

@@ -215,7 +215,7 @@ def _diagnosed(runnable: Runnable, failure: ScalyError) -> Diagnostic:
         span = _span_of_blamed(runnable, failure)
         return error(f"{runnable.shown} cannot be compiled: {failure}", span, "lowering")
     if isinstance(failure, TranslateError):
-        if runnable.runner.passes:  # what was translated is not what the file holds
+        if runnable.runner.passes != "":  # what was translated is not what the file holds
             return error(f"{runnable.shown} cannot be compiled: {failure}", code="translation")
         from scaly_ir.tools.translate.driver import located
 

@@ -8,7 +8,7 @@ from itertools import chain, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from scaly_ir.errors import CompileError
+from scaly_ir.errors import CompileError, TranslateError
 from scaly_ir.graph import Node
 from scaly_ir.running import Observer
 from scaly_ir.tools.entry import ended_by_interrupts
@@ -69,13 +69,16 @@ def compiled(runnable: Runnable, wanted: Compilation) -> Compute:
 
 def _program(runnable: Runnable) -> Node:
     """Return what is translated."""
-    if not runnable.runner.passes:
+    passes = runnable.runner.passes
+    if passes is None:
+        raise TranslateError(f"nobody says how dialect '{runnable.module.op.dialect}' is compiled")
+    if not passes:
         return runnable.module
     from scaly_ir.api import verify
     from scaly_ir.pass_manager import build_pipeline, run_pipeline
     from scaly_ir.passes import PASSES
 
-    module = run_pipeline(runnable.module, build_pipeline(runnable.runner.passes, PASSES))
+    module = run_pipeline(runnable.module, build_pipeline(passes, PASSES))
     verify(module)
     return module
 

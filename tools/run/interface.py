@@ -124,11 +124,11 @@ def _with_arrays(runnable: Runnable) -> Runnable:
 
 def _runnable(module: Node, function: Node, locations: Locations, runner: Runner) -> Runnable:
     head = dialect_of(module).place_of(module, function)
-    assert head is not None
 
     def parameter(port: Port) -> Parameter:
         node, part = port.place
-        span = locations.span(head._replace(node=function if node is None else node, part=part))
+        at = None if head is None else head._replace(node=function if node is None else node, part=part)
+        span = None if at is None else locations.span(at)
         return Parameter(port.name, port.dtype, port.shape, port.kind, span, port.pattern, port.is_scalar)
 
     inputs, results = [tuple([parameter(port) for port in ports]) for ports in runner.signature(function)]

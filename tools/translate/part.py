@@ -37,6 +37,8 @@ def _places(root: Node, locations: Locations, part: Sequence[Node]) -> Locations
     functions = set(root.args)
     firsts = [number for number, node in enumerate(operations) if node in functions]
     numbers = {operations[first]: range(first, end) for first, end in pairwise([*firsts, len(operations)])}
+    if not firsts:
+        return locations  # the dialect does not number its operations
     head = range(firsts[0])  # of the module itself, where its text has one
     kept = [number for places in (head, *[numbers[function] for function in part]) for number in places]
     starts, ends = [[values[at] for at in kept] for values in (locations.starts, locations.ends)]
