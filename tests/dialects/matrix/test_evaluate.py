@@ -221,6 +221,8 @@ def test_carried_values_are_taken_over_together() -> None:
 }}
 buffer.return %x, %y"""
     results = "%x: int64, %y: int64"
+    swapped = loop.replace("prog.add(%a, %i), prog.mul(%b, prog.add(%a, 1))", "%b, %a")
+    assert sc.run(function(swapped.format(1), "", results), {}) == {"x": 1, "y": 0}
     assert sc.run(function(loop.format(1), "", results), {}) == {"x": 12, "y": 12}
     assert sc.run(function(loop.format(8), "", results), {}) == {"x": 0, "y": 1}
 
@@ -381,13 +383,25 @@ def test_a_result_that_is_not_written() -> None:
     assert str(failure) == "@f: element [0, 0] of result %y is never written"
 
 
-def test_an_index_out_of_range() -> None:
-    loop = "affine.for %i = -1 to 3 step 1 {kind=serial} {\nbuffer.write 1, %r[1, %i] : bool\n}"
-    body = f"%r = buffer.alloc : memref<3x1x2xbool>\n{loop}"
-    failure = refusal(body, "memref<3x2xbool>")
-    assert failure.reason == "write of %r with index -1 at position 1, outside [0, 2)"
-    assert failure.loops == {"i": -1}
+@pytest.mark.parametrize(("least", "end", "index"), [(-1, 1, -1), (0, 3, 2), (-5, 9, -5)])
+def test_an_index_out_of_range(least: int, end: int, index: int) -> None:
+    loop = f"affine.for %i = {least} to {end} step 1 {{kind=serial}} {{\nbuffer.write 1, %r[1, %i] : bool\n}}"
+    failure = refusal(f"%r = buffer.alloc : memref<3x1x2xbool>\n{loop}", "memref<3x2xbool>")
+    assert failure.reason == f"write of %r with index {index} at position 1, outside [0, 2)"
+    assert failure.loops == {"i": index}
     assert str(failure).splitlines()[1] == "  in 'buffer.write 1, %r[1, %i] : bool'"
+
+
+def test_names_of_other_regions_mean_nothing() -> None:
+    loop = "affine.for %i = 0 to 2 step 1 {kind=serial} {\n"
+    body = f"""%r = buffer.alloc : memref<int64>
+{loop}  %k = affine.apply(%i) {{map=affine_map<(d0) -> (d0 + 1)>}} : index
+  buffer.write prog.mul(%k, %k), %r[] : int64
+}}
+{loop}  %k = prog.add(%n, 1) : int64
+  buffer.write prog.mul(%k, %k), %r[] : int64
+}}"""
+    assert one(body, "memref<int64>", "%n: int64", n=2**33) == 2**34 + 1
 
 
 UNDEFINED = "affine.for %i = 0 to {trips} step 1 iter(%a = undef) {{kind=serial}} : float64 {{\naffine.yield {next}\n}}"

@@ -74,7 +74,7 @@ def numbers(dtype: str) -> st.SearchStrategy[Any]:
         least = np.iinfo(dtype).min
         return st.one_of(st.integers(-3, 3), st.integers(least, -least - 1))
     floats = st.floats(width=32, allow_nan=False) if dtype == "float32" else st.floats(allow_nan=False)
-    return st.one_of(st.sampled_from([0.0, -0.0, 0.5, -2.0]), floats)
+    return st.one_of(st.sampled_from([0.0, -0.0, 0.5, -2.0, 2.0**60, -(2.0**60)]), floats)
 
 
 def arrays(shape: Sequence[int], dtype: str) -> st.SearchStrategy[Array]:
@@ -171,8 +171,9 @@ def test_concat(data: st.DataObject, dtype: str, shape: list[int]) -> None:
 
 
 def test_products_and_sums_are_not_those_of_numpy() -> None:
-    big = np.array([[1e16, 1.0, -1e16]])
-    assert computed("prod", big, np.ones((3, 1))).tolist() == [[0.0]]
+    big = np.array([[1e16, 1.0, -1e16, 1.0]])  # from the right it is 0
+    assert computed("prod", big, np.ones((4, 1))).tolist() == [[1.0]]
+    assert computed("sum", big) == 1.0
     halves = np.full((1, 257), 2.0**-24, np.float32)
     halves[0, 0] = 1.0
     assert computed("sum", halves) == 1.0  # each addition is rounded
