@@ -142,9 +142,9 @@ def map_reduce_aff(
     for point in _points(inner):
         at = [*cells, *point]
         found = comb(found, *[_taken(each, map_(at), rank) for each, map_ in zip(inputs, in_maps, strict=True)])
-    target = [numpy.broadcast_to(each, (1, *outer)) for each in out_map([*cells, *[0] * len(inner)])]
+    target = [numpy.broadcast_to(each, (1, *outer))[0] for each in out_map([*cells, *[0] * len(inner)])]
     _check_inside(target, shape)
-    out[tuple(target)] = numpy.broadcast_to(found, (1, *outer))
+    out[tuple(target)] = numpy.broadcast_to(found, (1, *outer))[0]
     return out
 
 
