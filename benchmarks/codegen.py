@@ -1,5 +1,7 @@
 """How fast generated C is, beside NumPy and beside the C that CasADi generates for the same function.
 
+The last functions are written in the matrix dialect; the column `expr` has what comes of the same in `expr`.
+
     python benchmarks/codegen.py                   installs CasADi into a folder of its own (--cache), once
     python benchmarks/codegen.py --no-casadi       without it
     python benchmarks/codegen.py --case=chain --case=dot --json
@@ -27,9 +29,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from matrix_functions import MATRIX_CASES
 from peers import private_python
 
 import scaly_ir as sc
+from scaly_ir.tools.c import render_source
 
 FLAGS = ("-O3", "-march=native", "-fno-math-errno", "-shared", "-fPIC")
 RUNS, SECONDS = 5, 0.1
@@ -51,6 +55,8 @@ class Case:
     name: str
     make: Callable[[], sc.Function]
     numpy: Callable[..., Any]
+    text: str = ""
+    """The function in the matrix dialect, if it is about that: then what `make` gives is a column of its own."""
 
 
 # --- the functions ---------------------------------------------------------------------------------------------------
@@ -106,6 +112,7 @@ CASES = (
     _product(64, "matmul"),
     _product(256, "matmul"),
     Case("stages", _stages, _stages_numpy),
+    *[Case(each.name, each.make, each.numpy, each.text) for each in MATRIX_CASES],
 )
 
 
@@ -170,8 +177,14 @@ def _repeated(function: Callable[..., Any], inputs: Sequence[Any]) -> Callable[[
 
 
 def _workspace(source: str, name: str) -> int:
-    line = next(line for line in source.splitlines() if line.startswith(f"#define {name}_SZ_W "))
-    return int(line.split()[2])
+    """Return how many doubles of workspace our C needs; CasADi's says so itself."""
+    lines = [line for line in source.splitlines() if line.startswith(f"#define {name}_SZ_W ")]
+    return int(lines[0].split()[2]) if lines else 0
+
+
+def _of_matrix(text: str) -> str:
+    """Return the C of a function in the matrix dialect."""
+    return render_source(sc.run_passes(sc.parse(text), "matrix_to_prog,default"))
 
 
 def measure(
@@ -186,21 +199,22 @@ def measure(
     inputs = [random.uniform(0.1, 1.0, shape) for shape in function.input_shapes]
     expected = np.asarray(case.numpy(*inputs))
     found = {"numpy": least(_repeated(case.numpy, inputs))}
-    text = sc.render_c_source(function)
-    source = folder / f"own_{case.name}.c"
-    source.write_text(text, encoding="utf-8")
-    sources = {"own": source, "casadi": None if casadi is None else casadi / f"{case.name}.c"}
-    if lanes is not None:
-        sources["lanes"] = wide = folder / f"lanes_{case.name}.c"
-        wide.write_text(sc.render_c_source(function, **lanes), encoding="utf-8")
-    for who, path in sources.items():
-        if path is not None:
-            output = np.zeros(expected.shape or (1,))
-            library = Library(path, case.name, harness)
-            call = library.prepare(inputs, output, _workspace(text, case.name))
-            call(1)
-            np.testing.assert_allclose(output.reshape(expected.shape), expected, rtol=1e-9, err_msg=who)
-            found[who] = least(call)
+    texts = {"own": sc.render_c_source(function)}
+    if case.text:
+        texts = {"own": _of_matrix(case.text), "expr": texts["own"]}
+    elif lanes is not None:
+        texts["lanes"] = sc.render_c_source(function, **lanes)
+    if casadi is not None and not case.text:
+        texts["casadi"] = (casadi / f"{case.name}.c").read_text(encoding="utf-8")
+    for who, text in texts.items():
+        source = folder / f"{who}_{case.name}.c"
+        source.write_text(text, encoding="utf-8")
+        output = np.zeros(expected.shape or (1,))
+        library = Library(source, case.name, harness)
+        call = library.prepare(inputs, output, _workspace(text, case.name))
+        call(1)
+        np.testing.assert_allclose(output.reshape(expected.shape), expected, rtol=1e-9, err_msg=who)
+        found[who] = least(call)
     return found
 
 
@@ -236,7 +250,14 @@ def main() -> None:
     if options.json:
         json.dump(results, sys.stdout, indent=2)
         return
-    names = {"own": "own", "casadi": "CasADi", "numpy": "NumPy", **({"lanes": "lanes"} if lanes else {})}
+    names = {
+        "own": "own",
+        "expr": "expr",
+        "casadi": "CasADi",
+        "numpy": "NumPy",
+        **({"lanes": "lanes"} if lanes else {}),
+    }
+    names = {who: name for who, name in known.items() if any([who in found for found in results.values()])}
     ratios = "".join([f"{f'{name}/own':>12}" for name in list(names.values())[1:]])
     print(f"{'microseconds':<14}{''.join([f'{name:>12}' for name in names.values()])}{ratios}")
     for case, found in results.items():

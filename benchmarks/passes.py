@@ -90,11 +90,37 @@ def _scatters(count: int) -> Node:
     return make_module([function.node])
 
 
+def _matrices(count: int) -> Node:
+    """Return products, sums, paddings and reductions of small matrices, one behind the other."""
+    lines = []
+    previous = "%A"
+    for number in range(0, count, 4):
+        small, large = "memref<4x4xfloat64>", "memref<6x6xfloat64>"
+        lines += [
+            f"%p{number} = matrix.prod({previous}, %B) : {small}",
+            f"%q{number} = matrix.pad(%p{number}, 0) {{lo=[1, 1], hi=[1, 1], mode=constant, s_in=[4, 4], s_out=[6, 6]}}"
+            f" : {large}",
+            f'%r{number} = matrix.einsum(%q{number}) {{spec="ij->i"}} : memref<6xfloat64>',
+            f"%s{number} = matrix.map_reduce(%p{number}, %r{number}) init(0) {{indices=[[0, 1], [2]]}} : {small} {{\n"
+            "^comb(%acc: float64, %a: float64, %b: float64):\n"
+            "  matrix.yield prog.add(%acc, prog.mul(%a, %b))\n}",
+        ]
+        previous = f"%s{number}"
+    body = "\n".join([*lines, f"buffer.return {previous}"])
+    params = "%A: memref<4x4xfloat64>, %B: memref<4x4xfloat64>"
+    module: Node = sc.parse(f"buffer.func @matrices({params}) -> (%C: memref<4x4xfloat64>) {{ {body} }}")
+    return module
+
+
+BEFORE = {"matrices": "normalize_matrix,matrix_to_prog,"}
+"""What a shape goes through before the pipeline."""
+
 SHAPES: dict[str, Callable[[int], Node]] = {
     "loops": _loops,
     "scalars": _scalars,
     "stages": _stages,
     "scatters": _scatters,
+    "matrices": _matrices,
 }
 
 
@@ -102,8 +128,12 @@ SHAPES: dict[str, Callable[[int], Node]] = {
 
 
 def measure(module: Node, passes: list[Pass]) -> dict[str, float]:
-    """Return the CPU seconds of each pass, in order, and of verifying the result."""
+    """Return the CPU seconds of reading a module, of each pass, in order, and of verifying the result."""
     spent: dict[str, float] = {}
+    text = sc.render(module)
+    start = time.process_time()
+    sc.parse(text)
+    spent["parse"] = time.process_time() - start
     for number, step in enumerate(passes, start=1):
         start = time.process_time()
         module = run_pipeline(module, [step])
@@ -136,10 +166,10 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="print seconds as JSON")
     options = parser.parse_args()
     sizes = [int(size) for size in options.sizes.split(",")]
-    passes = build_pipeline(options.pipeline, PASSES)
     gc.disable()  # as the tools do: the collector would walk over all nodes again and again
     found: dict[str, dict[int, dict[str, float]]] = {}
     for shape in options.shape or SHAPES:
+        passes = build_pipeline(f"{BEFORE.get(shape, '')}{options.pipeline}", PASSES)
         results = [measure(SHAPES[shape](size), passes) for size in sizes]
         found[shape] = dict(zip(sizes, results, strict=True))
         if not options.json:

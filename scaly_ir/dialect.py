@@ -72,6 +72,8 @@ class Dialect:
     """Prints in another form than the canonical one, but for the generic form; None when there is none."""
     generic: Callable[[Node, Form], str] | None = None
     """Prints in the generic form; None for a numbered list of all nodes."""
+    brief: Callable[[Node, Form], str] | None = None
+    """Prints an operation with its nearest operands alone, whatever its size; None for a general way to do so."""
     operations: Callable[[Node], Iterable[Node]] = _no_operations
     """The operations of a root, in the order in which `Locations` numbers them."""
     runner: str = ""
@@ -140,6 +142,23 @@ def render_as(root: Node, form: Form) -> str:
 
         return as_list(root, form)
     return dialect.render(root) if dialect.show is None else dialect.show(root, form)
+
+
+def brief_as(node: Node, form: Form, root: Node) -> str:
+    """Return an operation of a program with its nearest operands alone, whether it is valid or not.
+
+    It has the text of its dialect, or that of the dialect of `root`, the program, in whose functions it stands.
+    """
+    dialect = _LOADED.get(node.op.dialect)
+    print_brief = dialect_of(root).brief if dialect is None or dialect.brief is None else dialect.brief
+    if print_brief is not None:
+        try:
+            return print_brief(node, form)
+        except Exception:  # a printer may rely on what the verifier would check
+            pass
+    from scaly_ir.graph.rewrite_errors import brief
+
+    return f"{brief(node)}\n"
 
 
 _is_key: Final = re.compile(r"[ \t\n]*=").match

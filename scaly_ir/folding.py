@@ -13,6 +13,7 @@ from scaly_ir.effects import CallEffectKind, effect_class
 from scaly_ir.graph import Node
 from scaly_ir.graph.expression import constant_like
 from scaly_ir.graph.matcher import PatternMatcher
+from scaly_ir.graph.observe import observer
 from scaly_ir.graph.pattern import Pattern, is_constant
 from scaly_ir.graph.walk import topovisit
 from scaly_ir.numeric.evaluate import evaluate_node
@@ -26,6 +27,8 @@ REPEATABLE: Final = 8
 
 class Folder:
     """Folds single operations of one dialect; what it is asked in a row shares its knowledge of effects.
+
+    Whoever observes rewrites when it is made is told which identity was applied, or ``fold`` and the operator.
 
     With `trees` the text of an expression repeats what is shared, so no identity may repeat an expression that is
     large or expensive. `evaluate` gives the constant for an operation on constants, or None, and raises `NotExact`
@@ -49,6 +52,7 @@ class Folder:
         self._evaluate = evaluate or evaluate_scalar
         self._fitted = fitted or _of_one_type
         self._effects: dict[Node, int] = {}
+        self._observer = observer()
 
     def fold(self, node: Node) -> Node | None:
         """Return what takes the place of `node`, a value of the same type, or None."""
@@ -56,6 +60,8 @@ class Folder:
         if own is not None:
             made: Node | None = own(node, [constant_value(operand) for operand in node.args])
             if made is not None and made is not node:
+                if self._observer is not None:
+                    self._observer.applied = f"fold {node.op.name}"
                 return made
         if self._constants_first and _on_constants(node):
             return self._constant(node)
@@ -83,6 +89,8 @@ class Folder:
             made = self._evaluate(node)
         except NotExact:
             return None
+        if self._observer is not None:
+            self._observer.applied = f"fold {node.op.name}"
         return None if made is None else self._fitted(made, node)
 
     def _identity(self, node: Node) -> Node | None:
@@ -92,6 +100,8 @@ class Folder:
                 continue
             result = self._fitted(made if isinstance(made, Node) else constant_like(made, node), node)
             if result is not None and result is not node and not self._changes_state(node):
+                if self._observer is not None:
+                    self._observer.applied = run.__name__
                 return result
         return None
 

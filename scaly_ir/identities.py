@@ -2,7 +2,8 @@
 
 They are those of real numbers: NaN, infinity, the sign of zero and rounding may change. On integers they hold in
 wrapping arithmetic; those that do not are for floats alone. A result that is a number stands for a constant of the
-type of what it replaces. Sources: lowering specification 2.2, expression specification 6.1.
+type of what it replaces. Each has a name, under which tools show what it did. Sources: lowering specification 2.2,
+expression specification 6.1.
 """
 
 from __future__ import annotations
@@ -38,58 +39,58 @@ def _divide(x: Node, y: Node) -> Node:
 
 SUMS: Final = PatternMatcher(
     [
-        (x + x, lambda x: 2 * x),
-        (x + 0, lambda x: x),
-        (x + -y, lambda x, y: x - y),
-        (x - x, lambda: 0),
-        (x - 0, lambda x: x),
-        (0 - y, lambda y: -y),
-        (x - -y, lambda x, y: x + y),
-        (P.neg(P.neg(x)), lambda x: x),
+        (x + x, lambda x: 2 * x, "add_self"),
+        (x + 0, lambda x: x, "add_zero"),
+        (x + -y, lambda x, y: x - y, "add_negated"),
+        (x - x, lambda: 0, "subtract_self"),
+        (x - 0, lambda x: x, "subtract_zero"),
+        (0 - y, lambda y: -y, "subtract_from_zero"),
+        (x - -y, lambda x, y: x + y, "subtract_negated"),
+        (P.neg(P.neg(x)), lambda x: x, "negate_twice"),
     ]
 )
 
 PRODUCTS: Final = PatternMatcher(
     [
-        (x * 0, lambda: 0),
-        (x * 1, lambda x: x),
-        (x * -1, lambda x: -x),
-        (-x * -y, lambda x, y: x * y),
-        (P.in_order(-x * y), lambda x, y: -(x * y)),
-        (P.in_order(x * -y), lambda x, y: -(x * y)),
-        (P.pow(x, 0), lambda: 1),
-        (P.pow(1, y), lambda: 1),
-        (P.pow(x, 1), lambda x: x),
-        (P.pow(x, 2), lambda x, ctx: x * x if ctx.may_repeat(x) else None),
+        (x * 0, lambda: 0, "multiply_by_zero"),
+        (x * 1, lambda x: x, "multiply_by_one"),
+        (x * -1, lambda x: -x, "multiply_by_minus_one"),
+        (-x * -y, lambda x, y: x * y, "multiply_negated"),
+        (P.in_order(-x * y), lambda x, y: -(x * y), "negated_left_factor"),
+        (P.in_order(x * -y), lambda x, y: -(x * y), "negated_right_factor"),
+        (P.pow(x, 0), lambda: 1, "power_of_zero"),
+        (P.pow(1, y), lambda: 1, "power_of_base_one"),
+        (P.pow(x, 1), lambda x: x, "power_of_one"),
+        (P.pow(x, 2), lambda x, ctx: x * x if ctx.may_repeat(x) else None, "power_of_two"),
     ]
 )
 
 QUOTIENTS: Final = PatternMatcher(
     [
-        (P.div(x, x, where=_is_open), lambda: 1),
-        (P.div(0, y, where=_is_open), lambda: 0),
-        (P.div(x, 1, where=_is_open), lambda x: x),
+        (P.div(x, x, where=_is_open), lambda: 1, "divide_by_self"),
+        (P.div(0, y, where=_is_open), lambda: 0, "divide_zero"),
+        (P.div(x, 1, where=_is_open), lambda x: x, "divide_by_one"),
         # The least integer is its own negation, so for integers a sign does not move across a division.
-        (P.div(-x, y, where=_is_open_float), lambda x, y: -_divide(x, y)),
-        (P.div(x, -y, where=_is_open_float), lambda x, y: -_divide(x, y)),
-        (P.mod(x, 1), lambda: 0),
-        (P.mod(0, y), lambda: 0),
+        (P.div(-x, y, where=_is_open_float), lambda x, y: -_divide(x, y), "divide_negated"),
+        (P.div(x, -y, where=_is_open_float), lambda x, y: -_divide(x, y), "divide_by_negated"),
+        (P.mod(x, 1), lambda: 0, "remainder_of_one"),
+        (P.mod(0, y), lambda: 0, "remainder_of_zero"),
         # x // x is 0 where x is 0.
-        (x // 1, lambda x: x),
-        (0 // x, lambda: 0),
-        (x % 1, lambda: 0),
-        (0 % x, lambda: 0),
-        (x % x, lambda: 0),
+        (x // 1, lambda x: x, "floor_divide_by_one"),
+        (0 // x, lambda: 0, "floor_divide_zero"),
+        (x % 1, lambda: 0, "modulo_one"),
+        (0 % x, lambda: 0, "zero_modulo"),
+        (x % x, lambda: 0, "modulo_self"),
     ]
 )
 
 CHOICES: Final = PatternMatcher(
     [
-        (P.select(1, x, y), lambda x: x),
-        (P.select(0, x, y), lambda y: y),
-        (P.select(z, x, x), lambda x: x),
-        (P.not_(P.not_(x)), lambda x: x),
-        (P.cast(x), lambda x: x),
+        (P.select(1, x, y), lambda x: x, "select_true"),
+        (P.select(0, x, y), lambda y: y, "select_false"),
+        (P.select(z, x, x), lambda x: x, "select_same"),
+        (P.not_(P.not_(x)), lambda x: x, "not_twice"),
+        (P.cast(x), lambda x: x, "cast_to_same"),
     ]
 )
 

@@ -6,11 +6,12 @@ can be bound to a name, is theirs to know. Source: operator specification A2 and
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from scaly_ir.errors import LegalizeError
 from scaly_ir.graph import Node, intern_node
+from scaly_ir.graph.observe import observed, observer
 from scaly_ir.op import Op
 
 DEFAULT: Final = "default"
@@ -68,6 +69,8 @@ class Rewriter:
         self._done: dict[Node, Node] = {}
         """The finished form of each node met; a finished node is its own."""
         self._rules: dict[Op, list[tuple[str, Callable[[Node], Any]]]] = {}
+        self._observer = observer()
+        self._rebuilt = observed(_on_operands)
 
     def rewrite(self, root: Node) -> Node:
         """Return `root` with every call in it rewritten, operands first; `root` itself when no rule applies.
@@ -115,7 +118,7 @@ class Rewriter:
 
     def _with_finished_operands(self, node: Node) -> Node:
         operands = tuple([self._done[operand] for operand in node.args])
-        return node if operands == node.args else intern_node(node.op, operands, node.attrs, node.type)
+        return node if operands == node.args else self._rebuilt(node, operands)
 
     def _rules_of(self, op: Op) -> list[tuple[str, Callable[[Node], Any]]]:
         known = self._rules.get(op)
@@ -138,6 +141,8 @@ class Rewriter:
                 bound = self._with_bound_operands(call, result)
                 if bound is not call:
                     result = _checked(bound, key, rule(bound))
+            if self._observer is not None:
+                self._observer.rewritten(key, call, (result,))
             return _Rewrite(key, result)
         return None
 
@@ -151,6 +156,10 @@ class Rewriter:
         for name in names.values():
             self._done.setdefault(name, name)
         return intern_node(call.op, tuple([names.get(o, o) for o in call.args]), call.attrs, call.type)
+
+
+def _on_operands(node: Node, operands: Sequence[Node]) -> Node:
+    return intern_node(node.op, tuple(operands), node.attrs, node.type)
 
 
 class _Task:

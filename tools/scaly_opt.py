@@ -197,7 +197,7 @@ def _process(settings: _Settings, reporter: Reporter, stdin: TextIO, stdout: Tex
 
     given = Input()
     text = settings.printing.text(given)
-    watchers = settings.looking.watchers(settings.passes, len(settings.files), reporter, text)
+    watchers = settings.looking.watchers(settings.passes, len(settings.files), reporter, text, given)
     checks = ["--verify-each" if settings.verify_each else "--no-verify-each"]
     reproducers = settings.looking.reproducer(settings.passes, checks, reporter, IrText(input=given))
     watchers += reproducers

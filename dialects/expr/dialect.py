@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from scaly_ir.dialect import Dialect, verify_parsed
 from scaly_ir.dialects.expr import ops, reader
-from scaly_ir.dialects.expr.forms import generic, show
+from scaly_ir.dialects.expr.forms import brief, generic, show
 from scaly_ir.dialects.expr.functions import body_of, inputs_of, make_function
 from scaly_ir.dialects.expr.places import Range, Text, in_order, locations, place_of
 from scaly_ir.dialects.expr.printer import render
@@ -107,6 +107,7 @@ DIALECT: Final = Dialect(
     manual="scaly_ir.dialects.expr.manual:manual",
     show=show,
     generic=generic,
+    brief=brief,
     operations=in_order,
     runner="scaly_ir.dialects.expr.running:RUNNER",
 )

@@ -9,8 +9,19 @@ from scaly_ir.dialects.expr import ops
 from scaly_ir.dialects.expr.functions import body_of, outputs_of
 from scaly_ir.dialects.expr.printer import listed, render, with_fill
 from scaly_ir.graph import Node, postorder
-from scaly_ir.text.form import Form, annotated, users_comment
+from scaly_ir.graph.walk import references_of
+from scaly_ir.text.form import (
+    BRIEF_DEPTH,
+    BRIEF_ENTRIES,
+    BRIEF_WIDTH,
+    Form,
+    annotated,
+    shortened,
+    spell_shown,
+    users_comment,
+)
 from scaly_ir.text.generic import as_list
+from scaly_ir.text.spelling import spell_name
 
 _NO_OPERATION = ("}", "#", "expr.return")
 """How lines begin on which no operation stands."""
@@ -73,3 +84,26 @@ def _attributes(node: Node) -> Mapping[str, AttrValue]:
         if "fill" in attrs and node.op is ops.GATHER and hasattr(node.type, "dtype")
         else attrs
     )
+
+
+def brief(node: Node, form: Form) -> str:
+    """Return an operation on a line, with its nearest operands within it: ``expr.add(%x, expr.exp(...)) : type``."""
+    if node.type is None:
+        return show(node, form)
+    most = BRIEF_ENTRIES if form.elide is None else min(form.elide, BRIEF_ENTRIES)
+    return f"{_nested(node, most, BRIEF_DEPTH)} : {node.type}\n"
+
+
+def _nested(node: Node, most: int, depth: int) -> str:
+    if node.op is ops.INPUT:
+        return f"%{spell_name(str(node.attrs['name']))}"
+    attrs = {key: value for key, value in node.attrs.items() if key != "lowering"}
+    names = {value: f"@{spell_name(value.attrs['name'])}" for value in references_of(node)}
+    if node.op is ops.CONST:
+        return shortened(spell_shown(attrs, most).removeprefix(" {value=").removesuffix("}"))
+    shown = shortened(spell_shown(attrs, most, names.__getitem__))
+    if not depth:
+        return f"{node.op.name}(...)" if node.args else f"{node.op.name}{shown}"
+    operands = [_nested(operand, most, depth - 1) for operand in node.args[:BRIEF_WIDTH]]
+    more = ["..."] if len(node.args) > BRIEF_WIDTH else []
+    return f"{node.op.name}({', '.join(operands + more)}){shown}"

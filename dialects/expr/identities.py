@@ -96,14 +96,14 @@ def _slice_stack(node: Node, inner: Node) -> Node | None:
 
 VIEWS: Final = PatternMatcher(
     [
-        (P.reshape(x, name="node"), _unchanged),
+        (P.reshape(x, name="node"), _unchanged, "reshape_nothing"),
         (P.reshape(P.reshape(x), name="node"), _reshape_twice),
         (P.transpose(x, name="node"), _transpose_nothing),
         (P.transpose(P.transpose(x, name="inner"), name="node"), _transpose_twice),
         (P.slice(x, name="node"), _slice_everything),
         (P.slice(P.slice(x, name="inner"), name="node"), _slice_twice),
         (P.slice(P.stack(name="inner"), name="node"), _slice_stack),
-        (P.reduce(x, attrs={"axes": ()}), lambda x: x),
+        (P.reduce(x, attrs={"axes": ()}), lambda x: x, "reduce_nothing"),
     ]
 )
 
@@ -175,15 +175,15 @@ VALUES: Final = PatternMatcher(
     [
         (P.gather(x, y, name="node"), _gather_all),
         (P.gather(x, y, name="node"), _gather_zeros),
-        (P.reduce(name="node"), _zeros),
-        (P.stack(name="node"), _zeros),
-        (P.concat(name="node"), _zeros),
-        (P.scatter(x, y, P.var("z"), attrs={"combine": "add"}), _add_nothing),
+        (P.reduce(name="node"), _zeros, "reduce_zeros"),
+        (P.stack(name="node"), _zeros, "stack_zeros"),
+        (P.concat(name="node"), _zeros, "concat_zeros"),
+        (P.scatter(x, y, P.var("z"), attrs={"combine": "add"}), _add_nothing, "scatter_onto_zeros"),
         (P.select(name="node"), _select_zeros),
-        (P.matmul(x, y), _zero_factor),
-        (P.matmul(P.transpose(x, where=_matrix), y), _from_the_left),
-        (P.matmul(x, P.transpose(y, where=_matrix)), _from_the_right),
-        (P.matmul(x, y), _times_ones),
+        (P.matmul(x, y), _zero_factor, "matmul_zeros"),
+        (P.matmul(P.transpose(x, where=_matrix), y), _from_the_left, "matmul_transposed_vector"),
+        (P.matmul(x, P.transpose(y, where=_matrix)), _from_the_right, "matmul_vector_transposed"),
+        (P.matmul(x, y), _times_ones, "matmul_ones"),
     ]
 )
 

@@ -17,6 +17,7 @@ from scaly_ir.dialects.expr.ingest import make_const
 from scaly_ir.dialects.expr.substitution import on_operands, take_hint, with_outputs
 from scaly_ir.folding import FOLD, Folder
 from scaly_ir.graph import Node, intern_node, postorder
+from scaly_ir.graph.observe import observed, observer
 from scaly_ir.graph.rewrite import AfterOperands, graph_rewrite
 from scaly_ir.identities import IDENTITIES
 from scaly_ir.tables import Table
@@ -91,12 +92,15 @@ def _fitted(result: Node, node: Node) -> Node | None:
 
 
 def _merge(roots: Sequence[Node]) -> list[Node]:
+    rebuilt, told = observed(on_operands), observer()
     done: dict[Node, Node] = {}
     known: dict[Any, Node] = {}
     for node in postorder(*roots):
-        made = on_operands(node, [done[operand] for operand in node.args])
+        made = operation = rebuilt(node, [done[operand] for operand in node.args])
         if node.op.get_attr("TCommutative", False):
             key = (made.op, made.type, made.attrs.key, *sorted(map(id, made.args)))
             made = known.setdefault(key, made)
+            if told is not None and made is not operation:
+                told.rewritten("merge", operation, (made,))
         done[node] = made
     return [done[root] for root in roots]

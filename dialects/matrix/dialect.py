@@ -10,6 +10,7 @@ from scaly_ir.dialects.buffer import build
 from scaly_ir.dialects.buffer.forms import operations
 from scaly_ir.dialects.matrix import reader
 from scaly_ir.dialects.matrix import reference as _reference  # noqa: F401 - registers what the operators compute
+from scaly_ir.dialects.matrix import window_reference as _window_reference  # noqa: F401 - the same for further operators
 from scaly_ir.dialects.matrix.forms import generic, show
 from scaly_ir.dialects.matrix.printer import render
 from scaly_ir.dialects.matrix.spec import SPEC

@@ -221,6 +221,41 @@ _ENTRIES: Final[dict[str, Entry]] = {
             "%x: memref<3xfloat64>",
         ),
     ),
+    "matrix.reduce": Entry(
+        ("%NAME = matrix.reduce(%A) {axes=[AXIS, ...], kind=KIND} : MEMREF",),
+        (("%A", "a buffer of numbers"),),
+        "the elements along the axes combined: kind is add, mul, max or min",
+        example=_result("%0 = matrix.reduce(%A) {axes=[1], kind=max} : memref<2xfloat64>", "memref<2xfloat64>"),
+    ),
+    "matrix.einsum": Entry(
+        ('%NAME = matrix.einsum(%A, ...) {spec="LETTERS,...->LETTERS"} : MEMREF',),
+        (("%A, ...", "buffers of numbers, with a letter for each axis"),),
+        "for each element, the sum of the products of those of the inputs whose letters agree",
+        example=_result('%0 = matrix.einsum(%A, %A) {spec="ij,kj->ik"} : memref<2x2xfloat64>', "memref<2x2xfloat64>"),
+    ),
+    "matrix.conv": Entry(
+        ("%NAME = matrix.conv(%X, %W) {dilation=[...], hi=[...], lo=[...], stride=[...]} : MEMREF",),
+        (("%X", "images: batch, channel, and the axes of space"), ("%W", "kernels: feature, channel, and these axes")),
+        "batch, feature and positions: the sums of elements times those of a kernel; the padding is 0",
+        example=_result(
+            "%0 = matrix.conv(%X, %W) {dilation=[1], hi=[1], lo=[1], stride=[2]} : memref<1x3x3xfloat64>",
+            "memref<1x3x3xfloat64>",
+            "%X: memref<1x2x5xfloat64>, %W: memref<3x2x3xfloat64>",
+        ),
+    ),
+    "matrix.pool": Entry(
+        (
+            "%NAME = matrix.pool(%X) {dilation=[...], hi=[...], kind=KIND, lo=[...], stride=[...], window=[...]}"
+            " : MEMREF",
+        ),
+        (("%X", "a buffer of numbers; the window moves along its last axes"),),
+        "the elements of each window combined: kind is add, mul, max, min or mean, which counts the padding",
+        example=_result(
+            "%0 = matrix.pool(%A) {dilation=[1], hi=[0], kind=max, lo=[0], stride=[1], window=[2]}"
+            " : memref<2x2xfloat64>",
+            "memref<2x2xfloat64>",
+        ),
+    ),
     "matrix.yield": Entry(("matrix.yield VALUE",), (_SCALAR,), example=_SUM_OF_ROWS),
 }
 

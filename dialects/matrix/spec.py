@@ -14,7 +14,7 @@ from scaly_ir.dialects.buffer import build, ops
 from scaly_ir.dialects.buffer import rules as buffer_rules
 from scaly_ir.dialects.buffer.context import Context
 from scaly_ir.dialects.buffer.printer import value_name
-from scaly_ir.dialects.matrix import combiner_rules, rules
+from scaly_ir.dialects.matrix import combiner_rules, rules, window_rules
 from scaly_ir.dialects.prog import ops as prog_ops
 from scaly_ir.dialects.prog.scalar_rules import SCALAR_RULES
 from scaly_ir.errors import VerifyError
@@ -223,6 +223,7 @@ SPEC: Final = _UnitSpec(
         *affine_rules.RULES,
         *rules.RULES,
         *combiner_rules.RULES,
+        *window_rules.RULES,
         *SCALAR_RULES,
         *registered_rules("buffer", _is_foreign),
     ),

@@ -7,7 +7,7 @@ from typing import Final
 
 from scaly_ir.dialect import Dialect
 from scaly_ir.dialects.prog import build, ops, reader
-from scaly_ir.dialects.prog.forms import generic, operations, show
+from scaly_ir.dialects.prog.forms import brief, generic, operations, show
 from scaly_ir.dialects.prog.printer import render
 from scaly_ir.dialects.prog.spec import SPEC
 from scaly_ir.graph import Node, preorder
@@ -79,6 +79,7 @@ DIALECT: Final = Dialect(
     manual="scaly_ir.dialects.prog.manual:manual",
     show=show,
     generic=generic,
+    brief=brief,
     operations=operations,
     runner="scaly_ir.dialects.prog.running:RUNNER",
 )

@@ -14,6 +14,7 @@ from scaly_ir.dialects.expr import ops
 from scaly_ir.dialects.expr.functions import body_of, callees_of, in_order, make_module, outputs_of
 from scaly_ir.dialects.expr.substitution import on_operands, with_outputs
 from scaly_ir.graph import Node
+from scaly_ir.graph.observe import observed, observer
 from scaly_ir.graph.rewrite import rebuild
 from scaly_ir.graph.walk import references_of
 
@@ -29,11 +30,21 @@ def map_functions(root: Node, change: Callable[[Node], Node]) -> Node:
     return make_module([done[function] for function in root.args], bare=root.attrs.get("bare", False))
 
 
-def map_operations(function: Node, change: Callable[[Node], Node]) -> Node:
-    """Return the function of what `change` makes of each operation, operands first and on what they became."""
+def map_operations(function: Node, change: Callable[[Node], Node], rule: str = "") -> Node:
+    """Return the function of what `change` makes of each operation, operands first and on what they became.
+
+    An observer of rewrites is told of each under the name `rule`; without a name, that the operation was rebuilt.
+    """
+    rebuilt, told = observed(on_operands), observer()
     done: dict[Node, Node] = {}
     for node in body_of(function):
-        done[node] = change(on_operands(node, [done[operand] for operand in node.args]))
+        operation = rebuilt(node, [done[operand] for operand in node.args])
+        made = done[node] = change(operation)
+        if told is not None and made is not operation:
+            if rule:
+                told.rewritten(rule, operation, (made,))
+            else:
+                told.rebuilt(operation, made)
     return with_outputs(function, [done[output] for output in outputs_of(function)])
 
 

@@ -57,7 +57,7 @@ def _inlined(function: Node) -> Node:
             invocations[key] = substitute_inputs(outputs_of(callee), _bound(callee, node))
         return take_hint(invocations[key][node.attrs["output"]], node)
 
-    return map_operations(function, called)
+    return map_operations(function, called, "inline_call")
 
 
 def _bound(callee: Node, call: Node) -> Mapping[Node, Node]:

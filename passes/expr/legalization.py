@@ -10,6 +10,7 @@ from scaly_ir.dialects.expr.functions import body_of, outputs_of
 from scaly_ir.dialects.expr.substitution import on_operands, take_hint, with_outputs
 from scaly_ir.errors import LegalizeError
 from scaly_ir.graph import Node
+from scaly_ir.graph.observe import observed
 from scaly_ir.passes.expr.functions import map_functions
 from scaly_ir.passes.legalize import check_target
 from scaly_ir.targets import Rewriter
@@ -42,10 +43,11 @@ def _legalized(function: Node, rewriter: Rewriter) -> Node:
     nodes = body_of(function)
     if not any([rewriter.has_rule(op) for op in {node.op for node in nodes}]):
         return function
+    rebuilt = observed(on_operands)
     done: dict[Node, Node] = {}
     for node in nodes:
         try:
-            made = rewriter.rewrite(on_operands(node, [done[operand] for operand in node.args]))
+            made = rewriter.rewrite(rebuilt(node, [done[operand] for operand in node.args]))
         except LegalizeError as failure:
             where = f"@{spell_name(function.attrs['name'])}"
             raise LegalizeError(f"{failure} (in {where})", node, function) from failure

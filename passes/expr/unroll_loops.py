@@ -53,7 +53,7 @@ class UnrollLoops(Pass):
                 loops[key] = _results(node, parts)
             return take_hint(loops[key][node.attrs["output"]], node)
 
-        return map_operations(function, stepped)
+        return map_operations(function, stepped, "unroll_loop")
 
     def _parts(self, node: Node) -> LoopParts | None:
         """Return what a loop consists of when it is one to unroll."""

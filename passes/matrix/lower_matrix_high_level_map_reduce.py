@@ -1,6 +1,7 @@
 """The pass `lower_matrix_high_level_map_reduce`: products, transpositions and sums as maps and reductions.
 
-Source: matrix specification 9.1.
+Reductions along axes, sums of products by a string, convolutions and pools are in `windows.py`. Source: matrix
+specification 9.1 and 13.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from scaly_ir.dialects.buffer.ops import READ, UNDEF
 from scaly_ir.dialects.matrix import ops
 from scaly_ir.dialects.prog import build as prog
 from scaly_ir.graph import Node
+from scaly_ir.passes.matrix import windows
 from scaly_ir.passes.matrix.driver import Context, LoweringPass, set_rules
 from scaly_ir.types import MemRefType
 
@@ -23,7 +25,7 @@ class LowerMatrixHighLevelMapReduce(LoweringPass):
     """Writes products, transpositions and sums as what they do to each element of the result."""
 
     name: ClassVar[str] = "lower_matrix_high_level_map_reduce"
-    summary: ClassVar[str] = "turn products, transpositions and sums into maps and reductions"
+    summary: ClassVar[str] = "turn products, sums, convolutions and their like into maps and reductions"
 
 
 def _map_reduce(
@@ -58,5 +60,5 @@ def _sum(ctx: Context, statement: Node) -> None:
     ctx.emit(build.statement(READ, (total,), dtype, (ctx.result(statement),)))
 
 
-RULES: Final = {ops.PROD: _prod, ops.TRANSPOSE: _transpose, ops.SUM: _sum}
+RULES: Final = {ops.PROD: _prod, ops.TRANSPOSE: _transpose, ops.SUM: _sum, **windows.RULES}
 set_rules(LowerMatrixHighLevelMapReduce.name, RULES)

@@ -32,7 +32,7 @@ class Arithmetic:
         known = self._normal.get(node)
         if known is None:
             made = self.fold(node)
-            known = node if made is None else graph_rewrite(made, _NORMALIZE, ctx=self)
+            known = node if made is None else graph_rewrite(made, _NORMALIZE, ctx=self, quiet=True)
             self._keep(known)
             self._normal[node] = known
         return known

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from scaly_ir.dialects.prog.build import statements_in
 from scaly_ir.dialects.prog.spec import SPEC
 from scaly_ir.graph import Node
+from scaly_ir.graph.observe import report_rewrite
 
 
 def _itself(procedure: Node) -> Node:
@@ -28,6 +29,7 @@ def with_sound_procedures(module: Node, procedures: Iterable[Node], instead: Cal
     if changed is module:
         return module
     for position in faulty_procedures(changed):
+        report_rewrite("take_back", listed[position], module.args[position])
         listed[position] = instead(module.args[position])
     return module.replace(args=listed)
 

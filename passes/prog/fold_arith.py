@@ -7,7 +7,7 @@ program for each round. Source: lowering specification 3.8.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar, Final, NamedTuple
@@ -19,6 +19,7 @@ from scaly_ir.dialects.prog.context import buffer_size
 from scaly_ir.folding import FOLD, Folder
 from scaly_ir.graph import Node, postorder
 from scaly_ir.graph.matcher import PatternMatcher
+from scaly_ir.graph.observe import report_rewrite
 from scaly_ir.graph.pattern import Pattern, is_constant
 from scaly_ir.graph.rewrite import AfterOperands, AroundOperands, BeforeOperands, graph_rewrite
 from scaly_ir.pass_manager import Pass
@@ -93,8 +94,12 @@ class _Folding:
         """Return the procedure folded, or the procedure itself."""
         procedure = self._procedure
         while True:
-            folded = without_dead_buffers(self._round(procedure))
-            if _declarations(folded) == _declarations(procedure):
+            rounded = self._round(procedure)
+            folded = without_dead_buffers(rounded)
+            kept = _declarations(folded)
+            if folded is not rounded:
+                _tell_dropped(_declarations(rounded), kept)
+            if kept == _declarations(procedure):
                 return folded
             procedure = folded
 
@@ -117,11 +122,21 @@ class _Folding:
                 fills[filled[0].attrs["name"]] = folded
         read = _loaded(body) if fills else set()
         gone = {statement for name, statement in fills.items() if name not in read}
+        for statement in fills.values():
+            if statement in gone:
+                report_rewrite("drop_fill", statement)
         return with_body(procedure, [*tables.made, *[statement for statement in body if statement not in gone]])
 
 
 def _declarations(procedure: Node) -> list[Node]:
     return [statement for statement in body_of(procedure) if statement.op is ops.BUFFER]
+
+
+def _tell_dropped(declarations: Iterable[Node], kept: Iterable[Node]) -> None:
+    staying = frozenset(kept)
+    for declaration in declarations:
+        if declaration not in staying:
+            report_rewrite("drop_dead_buffer", declaration)
 
 
 # --- buffers filled with a number -------------------------------------------------------------------------------------

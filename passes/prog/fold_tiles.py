@@ -16,6 +16,7 @@ from scaly_ir.dialects.prog.build import body_of, with_body
 from scaly_ir.effects import may_drop
 from scaly_ir.graph import Node, postorder
 from scaly_ir.graph.matcher import PatternMatcher
+from scaly_ir.graph.observe import report_rewrite
 from scaly_ir.graph.pattern import Pattern
 from scaly_ir.graph.rewrite import AfterOperands, Mode, graph_rewrite
 from scaly_ir.pass_manager import Pass
@@ -47,8 +48,10 @@ def _folded(procedure: Node) -> Node:
         period = periods.get(statement.attrs["name"]) if statement.op is ops.BUFFER else None
         if period is None:
             body.append(graph_rewrite(statement, AfterOperands(_READS), mode=Mode.ONCE, ctx=periods))
-        elif not _is_number(period):
-            body.append(period)
+            continue
+        kept = [] if _is_number(period) else [period]
+        report_rewrite("fold_table", statement, *kept)
+        body += kept
     return with_body(procedure, body)
 
 

@@ -14,6 +14,7 @@ from scaly_ir.dialects.prog.context import symbol_name, value_name
 from scaly_ir.effects import side_effect
 from scaly_ir.errors import LegalizeError
 from scaly_ir.graph import Node, intern_node, postorder
+from scaly_ir.graph.observe import report_rewrite
 from scaly_ir.op import CallEffectKind
 from scaly_ir.passes.legalize import check_target
 from scaly_ir.passes.prog.names import fresh_names, taken_names
@@ -140,6 +141,7 @@ class _Statements:
         name = next(fresh_names(self._taken, "leg", self._legs))
         self._legs = int(name.removeprefix("leg")) + 1
         bindings.append(assign(name, value, declare=True))
+        report_rewrite("bind_operand", value, bindings[-1])
         return var(name, value.type)
 
     def _sequence(self, statement: Node) -> list[Node]:

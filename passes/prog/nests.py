@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from scaly_ir.dialects.prog import ops
 from scaly_ir.dialects.prog.build import body_of, with_body
 from scaly_ir.graph import Node
+from scaly_ir.graph.observe import observer
 
 
 def _same(statement: Node) -> Iterable[Node]:
@@ -20,6 +21,7 @@ def rewritten(
     body: Iterable[Node],
     rewrite: Callable[[Node], Iterable[Node]] = _same,
     *,
+    rule: str = "",
     loop: Callable[[Node], Node | None] | None = None,
     statements: Callable[[list[Node]], list[Node]] | None = None,
 ) -> list[Node]:
@@ -27,8 +29,10 @@ def rewritten(
 
     Statements are rewritten in the order of the text, equal ones each on its own. What `loop` makes of a loop takes its
     place; inside of one that it makes None of, statements are rewritten. `statements` is given each list of statements
-    that is done, those of loops before those around them, and returns what stands there.
+    that is done, those of loops before those around them, and returns what stands there. With a name for it in `rule`,
+    an observer of rewrites is told what took whose place.
     """
+    told = observer() if rule else None
     bodies: list[list[Node]] = [[]]
     pending = [(statement, False) for statement in body][::-1]
     while pending:
@@ -37,8 +41,13 @@ def rewritten(
             inner = bodies.pop()
             bodies[-1].append(with_body(node, inner if statements is None else statements(inner)))
         elif node.op is not ops.FOR:
-            bodies[-1].extend(rewrite(node))
+            replacing = list(rewrite(node))
+            if told is not None and replacing != [node]:
+                told.rewritten(rule, node, replacing)
+            bodies[-1] += replacing
         elif loop is not None and (made := loop(node)) is not None:
+            if told is not None and made is not node:
+                told.rewritten(rule, node, (made,))
             bodies[-1].append(made)
         else:
             bodies.append([])

@@ -42,4 +42,4 @@ def _prepared(procedure: Node) -> Node:
         args = [operand if operand.op is ops.BUFFER else next(renamed) for operand in statement.args]
         return [*shared.definitions, statement.replace(args=args)]
 
-    return with_body(procedure, rewritten(body_of(procedure), prepare))
+    return with_body(procedure, rewritten(body_of(procedure), prepare, rule="name_scalars"))

@@ -17,6 +17,7 @@ from scaly_ir.dialects.prog.context import buffer_size
 from scaly_ir.dialects.prog.evaluate.scalars import TRUNCATING
 from scaly_ir.effects import may_drop
 from scaly_ir.graph import Node
+from scaly_ir.graph.observe import report_rewrite
 from scaly_ir.graph.rewrite import Mode, substitute
 from scaly_ir.graph.walk import topovisit
 from scaly_ir.numeric.table import scalar_name
@@ -190,6 +191,7 @@ class Tables:
                 return None
             table = self._by_content[key] = build.table(next(self._names), values, replaced.type)
             self.made.append(table)
+            report_rewrite("make_table", replaced, table)
             self._numbers |= tables_of([table])
             self._declare(table)
         return build.load(build.view(table, index))

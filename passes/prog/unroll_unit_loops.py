@@ -93,7 +93,7 @@ class _Unrolling:
         """Return how often a loop runs, if that is known and it may be unrolled, and where it starts."""
         if _is_lane_loop(domain):
             return None, 0
-        folded = graph_rewrite(domain, AfterOperands(FOLD), ctx=self._folder)
+        folded = graph_rewrite(domain, AfterOperands(FOLD), ctx=self._folder, quiet=True)
         values = loop_values(folded)
         return trip_count(folded), 0 if values is None else values.start
 

@@ -15,11 +15,13 @@ from typing import Any, Final
 
 from scaly_ir.graph.match_code import NO_DEFAULT, Parameter, Run, make_run
 from scaly_ir.graph.node import Node
+from scaly_ir.graph.observe import Observer
 from scaly_ir.graph.pattern import Pattern
 
 RuleEntry = tuple[Pattern, Callable[..., Any]] | tuple[Pattern, Callable[..., Any], str]
 """A rule as users write it: a pattern, a function and, if the function's own will not do, a name."""
 
+_NAMELESS: Final = "<lambda>"
 _INDEXED_OPERANDS: Final = 4  # nodes with more are told apart by which operators occur, not by where
 
 
@@ -47,19 +49,58 @@ class Rule:
     def run(self) -> Run:
         """The rule as a function of a node whose operator and operands its pattern admits, compiled when first used.
 
-        Its `__qualname__` is the name of the rule for messages.
+        Its `__name__` is that of the rule, and its `__qualname__` the name for messages.
         """
         run = make_run(self.pattern, self.function, self._parameters)
-        run.__qualname__ = str(self)
+        run.__name__, run.__qualname__ = self.name, str(self)
         return run
+
+    @property
+    def name(self) -> str:
+        """The name that was given, else that of the function; one without a name is known by its place."""
+        name = self._name or self._function_name.strip("_")
+        return self._place if name == _NAMELESS and self._place else name
 
     def __str__(self) -> str:
         """Return the name for messages: ``'fold' (rules.py:12)``, after the function unless a name was given."""
         if self._name:
             return f"'{self._name}'"
-        name = getattr(self.function, "__name__", type(self.function).__name__)
+        return f"'{self._function_name}' ({self._place})" if self._place else f"'{self._function_name}'"
+
+    @property
+    def _function_name(self) -> str:
+        return str(getattr(self.function, "__name__", type(self.function).__name__))
+
+    @property
+    def _place(self) -> str:
         code = getattr(inspect.unwrap(self.function), "__code__", None)
-        return f"'{name}'" if code is None else f"'{name}' ({os.path.basename(code.co_filename)}:{code.co_firstlineno})"
+        return "" if code is None else f"{os.path.basename(code.co_filename)}:{code.co_firstlineno}"
+
+
+class _TellingRule(Rule):
+    """A rule that tells an observer what it does."""
+
+    def __init__(self, rule: Rule, observer: Observer) -> None:
+        self.pattern = rule.pattern
+        self.function = rule.function
+        self._name = rule._name
+        self._rule = rule
+        self._observer = observer
+
+    @cached_property
+    def run(self) -> Run:
+        run, observer, name = self._rule.run, self._observer, self.name
+
+        def telling(node: Node, ctx: Any) -> Any:
+            outer, observer.applied = observer.applied, ""
+            made = run(node, ctx)
+            if isinstance(made, Node):
+                observer.rewritten(observer.applied or name, node, (made,))
+            observer.applied = outer
+            return made
+
+        telling.__qualname__ = run.__qualname__
+        return telling
 
 
 class PatternMatcher:
@@ -87,6 +128,14 @@ class PatternMatcher:
         both = object.__new__(PatternMatcher)
         both._set((*self.rules, *other.rules))
         return both
+
+    def telling(self, observer: Observer) -> PatternMatcher:
+        """Return a matcher of the same rules, which tell an observer what they do."""
+        known: PatternMatcher | None = observer.matchers.get(self)
+        if known is None:
+            known = observer.matchers[self] = object.__new__(PatternMatcher)
+            known._set([_TellingRule(rule, observer) for rule in self.rules])
+        return known
 
     def rewrite(self, node: Node, ctx: Any = None) -> Any | None:
         """Return the first result of a rule for `node` that is neither None nor the node itself, else None.

@@ -16,6 +16,7 @@ from typing import Any, Final
 from scaly_ir.graph.match_code import Run
 from scaly_ir.graph.matcher import PatternMatcher
 from scaly_ir.graph.node import Node, intern_node
+from scaly_ir.graph.observe import Rebuild, observed, observer
 from scaly_ir.graph.pattern import Pattern
 from scaly_ir.graph.rewrite_errors import Became, endless, no_node, too_many
 from scaly_ir.graph.walk import Calls, operands_of, toposort
@@ -95,6 +96,7 @@ def graph_rewrite(
     mode: Mode = Mode.FIXED_POINT,
     ctx: Any = None,
     stack_limit: int = REWRITE_STACK_LIMIT,
+    quiet: bool = False,
 ) -> Node:
     """Return `root` rewritten by `rules`, which receive `ctx`; `root` itself when no rule applies.
 
@@ -102,6 +104,8 @@ def graph_rewrite(
     when rules before operands rewrite a node in a ``cycle``, when a rewrite waits for its own result
     (``self_dependence``), and when more than `stack_limit` rewrites and four for each node of `root` wait for others
     (``stack_limit``). `TypeError` when a rule makes something that is no node; what a rule raises is raised.
+    An observer of rewrites (`observe_rewrites`) is told of each, unless `quiet` says that `root` is no part of the
+    program, or that what happens to it is part of a larger rewrite.
     """
     before: PatternMatcher | None = None
     after: PatternMatcher | None = None
@@ -112,9 +116,14 @@ def graph_rewrite(
             pass
         case AroundOperands(before, after):
             pass
+    remake: Rebuild = rebuild
+    told = None if quiet else observer()
+    if told is not None:
+        before, after = [None if matcher is None else matcher.telling(told) for matcher in (before, after)]
+        remake = observed(rebuild)
     if mode is Mode.ONCE:
-        return _rewrite_once(root, before, after, calls, ctx)
-    return _rewrite_to_fixed_point(root, before, after, calls, ctx, stack_limit)
+        return _rewrite_once(root, before, after, calls, ctx, remake)
+    return _rewrite_to_fixed_point(root, before, after, calls, ctx, remake, stack_limit)
 
 
 def substitute(
@@ -129,17 +138,22 @@ def substitute(
 
     In `Mode.FIXED_POINT` replacements are searched in turn, in `Mode.ONCE` they stay as they are. The rules `extra`
     apply where nothing is replaced, and receive the mapping as `ctx`. Pairs of a node with itself are ignored; without
-    other pairs the result is `root`. Raises as `graph_rewrite` does.
+    other pairs the result is `root`. No observer is told. Raises as `graph_rewrite` does.
     """
     pairs = {old: new for old, new in mapping.items() if old is not new}
     if not pairs:
         return root
     matcher = SUBSTITUTE if extra is None else SUBSTITUTE + extra
-    return graph_rewrite(root, BeforeOperands(matcher), calls=calls, mode=mode, ctx=pairs)
+    return graph_rewrite(root, BeforeOperands(matcher), calls=calls, mode=mode, ctx=pairs, quiet=True)
 
 
 def _rewrite_once(
-    root: Node, before: PatternMatcher | None, after: PatternMatcher | None, calls: Calls, ctx: Any
+    root: Node,
+    before: PatternMatcher | None,
+    after: PatternMatcher | None,
+    calls: Calls,
+    ctx: Any,
+    remake: Rebuild,
 ) -> Node:
     results: dict[Node, Node] = {}
     path: list[Node] = []  # the entered nodes, and for each the operands of its user that are still to be visited
@@ -162,7 +176,7 @@ def _rewrite_once(
             node = path.pop()
             pending = suspended.pop()
             operands = _operand_results(node, results, calls)
-            new = node if operands == node.args else rebuild(node, operands)
+            new = node if operands == node.args else remake(node, operands)
             made = None if after is None else _first_result(after, new, ctx)
             results[node] = new if made is None else made
 
@@ -184,7 +198,13 @@ def _operand_results(node: Node, results: Mapping[Node, Any], calls: Calls) -> t
 
 
 def _rewrite_to_fixed_point(
-    root: Node, before: PatternMatcher | None, after: PatternMatcher | None, calls: Calls, ctx: Any, stack_limit: int
+    root: Node,
+    before: PatternMatcher | None,
+    after: PatternMatcher | None,
+    calls: Calls,
+    ctx: Any,
+    remake: Rebuild,
+    stack_limit: int,
 ) -> Node:
     # A node is entered (rules before operands), then its operands are, then it is left (rebuilt or rules after
     # operands). What it is made into at either time is visited like one more operand, and its result taken over. All
@@ -238,7 +258,7 @@ def _rewrite_to_fixed_point(
                 if operands != args:
                     if None in operands:
                         raise endless(path, became, args[operands.index(None)])
-                    made = rebuild(node, operands)
+                    made = remake(node, operands)
                     if before is None and made not in results:
                         # Entered at once, as its operands are results already and none of them is to be visited.
                         became[node] = (made, None, False)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from scaly_ir.attributes import AttrValue, spell_key, spell_value
 from scaly_ir.graph import Node
@@ -39,6 +40,20 @@ class Form:
 
 
 CANONICAL = Form()
+
+BRIEF_DEPTH: Final = 3
+"""How many levels of operands an operation is shown with where it is shown in brief."""
+BRIEF_WIDTH: Final = 6
+"""How many operands are then shown at most."""
+BRIEF_ENTRIES: Final = 16
+"""How many entries of a constant are then shown at most."""
+_BRIEF_LENGTH: Final = 60
+
+
+def shortened(text: str) -> str:
+    """Return the text of attributes or of a constant as it is shown in brief, with the bracket at its end."""
+    return text if len(text) <= _BRIEF_LENGTH else f"{text[:_BRIEF_LENGTH]}...{text[-1]}"
+
 
 _CONSTANTS = frozenset({"value", "values"})
 """The attributes that hold the elements of tables and constants, in every dialect."""

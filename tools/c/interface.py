@@ -14,6 +14,7 @@ from scaly_ir.tools.c.names import Names, exported, spelled
 from scaly_ir.tools.c.procedures import ENTRY_PARAMS, STATUS
 from scaly_ir.tools.c.reserved import is_reserved
 from scaly_ir.tools.c.usage import element_count, input_count
+from scaly_ir.types import FLOAT64, DType
 
 _ALIGNAS: Final = """\
 #ifndef SCALY_ALIGNAS
@@ -90,15 +91,16 @@ def header_text(interface: Interface, *, typed_buffers: bool) -> str:
     guard = f"SCALY_{name}_H"
     sizes = {"ARG": len(interface.inputs), "RES": len(interface.outputs), "IW": 0, "W": interface.workspace}
     types = interface.types()
-    counts = [*[element_count(param) for param in interface.params], interface.workspace]
+    counts = [*[(param.type, element_count(param)) for param in interface.params], (FLOAT64, interface.workspace)]
     parts = [
         f"#ifndef {guard}\n#define {guard}\n",
         "#include <stddef.h>\n" if typed_buffers else "",
+        "#include <stdint.h>\n" if any([not param.type.is_float for param in interface.params]) else "",
         _description(interface),
         "".join([f"#define {name}_SZ_{what} {size}\n" for what, size in sizes.items()]),
         "".join([f"#ifndef {status}\n#define {status} {code}\n#endif\n" for status, code in STATUS.items()]),
         _ALIGNAS,
-        "".join([_struct(kind, count) for kind, count in zip(types, counts, strict=True)]),
+        "".join([_struct(kind, *count) for kind, count in zip(types, counts, strict=True)]),
         OPEN_C,
         f"int {name}({ENTRY_PARAMS});\n",
         _wrapper(interface, types) if typed_buffers else "",
@@ -114,7 +116,7 @@ def _description(interface: Interface) -> str:
         for position, param in enumerate(params):
             count = element_count(param)
             label = _shown(param.attrs["name"])
-            lines.append(f" *   {array}[{position}]: {label}, {count} {'double' if count == 1 else 'doubles'}\n")
+            lines.append(f" *   {array}[{position}]: {label}, {count} {_elements(param.type, count)}\n")
     needed = interface.workspace
     lines.append(f" *   w: {needed} doubles of workspace\n" if needed else " *   w: not used\n")
     lines.append(" *\n * Inputs and outputs must not overlap. iw is not used and mem is ignored.\n */\n")
@@ -126,8 +128,14 @@ def _shown(name: str) -> str:
     return name if name.isprintable() and "/" not in name else spelled(name)
 
 
-def _struct(name: str, count: int) -> str:
-    return f"typedef struct {{\n  SCALY_ALIGNAS(16) double data[{max(count, 1)}];\n}} {name};\n"
+def _elements(dtype: DType, count: int) -> str:
+    if dtype is not FLOAT64:
+        return f"of {dtype.c_type}"
+    return "double" if count == 1 else "doubles"
+
+
+def _struct(name: str, dtype: DType, count: int) -> str:
+    return f"typedef struct {{\n  SCALY_ALIGNAS(16) {dtype.c_type} data[{max(count, 1)}];\n}} {name};\n"
 
 
 def _wrapper(interface: Interface, types: list[str]) -> str:

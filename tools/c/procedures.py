@@ -5,6 +5,7 @@ The functions of their lanes stand before them.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from scaly_ir.dialects.prog.build import body_of, params_of
@@ -64,13 +65,36 @@ def entry_procedure(unit: Unit, proc: Node, name: str) -> str:
     unit.number += 1
     body = ProcedureBody(unit, proc, usage, names, {**declared, **places})
     body.write(body_of(proc))
-    lines = [*body.functions, f"int {name}({ENTRY_PARAMS}) {{\n", "  (void)iw;\n", "  (void)mem;\n"]
-    lines += _check("!arg || !res", "SCALY_ERR_NULL_ABI")
-    lines += _check("!w", "SCALY_ERR_NULL_WORK") if unit.sizes[proc.attrs["name"]].whole else ["  (void)w;\n"]
-    for place in places.values():
-        lines += _check(f"!{place}", "SCALY_ERR_NULL_INPUT" if place.startswith("arg") else "SCALY_ERR_NULL_RESULT")
-    return "".join([*lines, *body.declarations, *body.statements, "  return SCALY_SUCCESS;\n}\n"])
+    return "".join([*body.functions, *_entry(unit, proc, name, [*body.declarations, *body.statements])])
 
 
-def _check(condition: str, status: str) -> list[str]:
-    return [f"  if ({condition}) {{\n", f"    return {status};\n", "  }\n"]
+def typed_entry(unit: Unit, proc: Node, name: str) -> str:
+    """Return the raw function of a procedure, and an entry that passes it pointers to whatever the parameters hold.
+
+    Who calls the entry has to know the types: to C, all are pointers to doubles.
+    """
+    inputs = input_count(proc)
+    arguments = [
+        f"(const {param.type.c_type}*)arg[{at}]" if at < inputs else f"({param.type.c_type}*)res[{at - inputs}]"
+        for at, param in enumerate(params_of(proc))
+    ]
+    call = f"{INDENT}{unit.names.of[proc.attrs['name']]}({', '.join([*arguments, 'w'])});\n"
+    return "".join([raw_procedure(unit, proc), "\n", *_entry(unit, proc, name, [call])])
+
+
+def _entry(unit: Unit, proc: Node, name: str, body: Iterable[str]) -> Iterator[str]:
+    """Yield the text of a function that a file exports: what it checks, then its body."""
+    inputs, count = input_count(proc), len(params_of(proc))
+    yield f"int {name}({ENTRY_PARAMS}) {{\n  (void)iw;\n  (void)mem;\n"
+    yield _check("!arg || !res", "SCALY_ERR_NULL_ABI")
+    yield _check("!w", "SCALY_ERR_NULL_WORK") if unit.sizes[proc.attrs["name"]].whole else "  (void)w;\n"
+    for position in range(inputs):
+        yield _check(f"!arg[{position}]", "SCALY_ERR_NULL_INPUT")
+    for position in range(count - inputs):
+        yield _check(f"!res[{position}]", "SCALY_ERR_NULL_RESULT")
+    yield from body
+    yield "  return SCALY_SUCCESS;\n}\n"
+
+
+def _check(condition: str, status: str) -> str:
+    return f"  if ({condition}) {{\n    return {status};\n  }}\n"

@@ -22,7 +22,7 @@ from scaly_ir.tools.c.helpers import HELPERS
 from scaly_ir.tools.c.interface import CLOSE_C, OPEN_C, Interface, header_text, is_free
 from scaly_ir.tools.c.names import Names, exported, spelled
 from scaly_ir.tools.c.options import COptions
-from scaly_ir.tools.c.procedures import entry_procedure, raw_procedure
+from scaly_ir.tools.c.procedures import entry_procedure, raw_procedure, typed_entry
 from scaly_ir.tools.c.scalars import External, external_functions
 from scaly_ir.tools.c.usage import workspace_sizes
 from scaly_ir.tools.c.widths import PREFIX, width_macros
@@ -38,17 +38,20 @@ _KEEP_ROUNDING: Final = """\
 """
 
 
-def render_source(module: Node, options: COptions | None = None, *, locations: Locations | None = None) -> str:
+def render_source(
+    module: Node, options: COptions | None = None, *, locations: Locations | None = None, any_dtype: bool = False
+) -> str:
     """Return the C file of a verified `prog` module, whose last procedure is the entry.
 
-    `locations` tells where statements stand, for the options that show it. `CTranslateError` for what has no C form.
+    `locations` tells where statements stand, for the options that show it. With `any_dtype` the parameters of the entry
+    may be of any type, which its callers then have to know. `CTranslateError` for what has no C form.
     """
     chosen = options or COptions()
     if any([mark in chosen.include for mark in '"\\\r\n']):
         raise CTranslateError(f"option 'include' names no file that C can include: {chosen.include!r}")
     if chosen.vector_math and chosen.dialect != "gnu":
         raise CTranslateError("option 'vector_math' needs 'dialect=gnu': C has no vectors")
-    entry = _entry_of(module)
+    entry = _entry_of(module, any_dtype=any_dtype)
     nodes = list(preorder(module))
     unit = _unit(module, chosen, locations)
     unit.vectors.math = chosen.vector_math
@@ -57,7 +60,10 @@ def render_source(module: Node, options: COptions | None = None, *, locations: L
     _check_exported(module, entry, interface, externals)
     _name_everything(unit, interface, externals, nodes)
     raws = [raw_procedure(unit, proc) for proc in module.args[:-1]]
-    last = entry_procedure(unit, entry, interface.name)
+    is_typed = any([param.type is not FLOAT64 for param in params_of(entry)])
+    if is_typed:
+        unit.names.of[entry.attrs["name"]] = unit.names.fresh(spelled(f"{entry.attrs['name']}_raw"))
+    last = (typed_entry if is_typed else entry_procedure)(unit, entry, interface.name)
     pairs = chosen.dialect == "gnu" and any([node.op is ops.STORE_PAIR for node in nodes])
     own = f'#include "{chosen.include}"\n' if chosen.include else _header(interface, chosen)
     parts = [
@@ -134,7 +140,7 @@ def _prototype(name: str, external: External) -> str:
 # --- names and checks -------------------------------------------------------------------------------------------------
 
 
-def _entry_of(module: Node) -> Node:
+def _entry_of(module: Node, *, any_dtype: bool = False) -> Node:
     """Return the procedure that a module exports; its parameters are checked."""
     if module.op is not ops.PROGRAM:
         first = dialect_of(module).place_of(module, module.args[0]) if module.args else None
@@ -143,7 +149,7 @@ def _entry_of(module: Node) -> Node:
         raise CTranslateError("there is no procedure; the last one is what C exports")
     entry = module.args[-1]
     for position, param in enumerate(params_of(entry)):
-        if param.type is not FLOAT64:
+        if param.type is not FLOAT64 and not any_dtype:
             name = spell_name(param.attrs["name"])
             reason = f"entry parameter %{name} has dtype {param.type}, expected float64 [entry-leaves]"
             raise CTranslateError(f"'{entry.op.name}': {reason}", _head(module, entry, position))

@@ -1,6 +1,7 @@
 """A `prog` module as compiled code: its library, and the call through the double-pointer interface.
 
-Arrays are float64 and contiguous, and are passed as they are. Source: lowering specification 5.2 and 5.8.
+Arrays are contiguous and of the types of the parameters, and are passed as they are. Source: lowering specification 5.2
+and 5.8.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ class Unit:
         C form, `LoweringError` for a module that keeps too much on the stack.
         """
         module = _with_free_name(module)
-        source = render_source(module, options)
+        source = render_source(module, options, any_dtype=True)
         procs = {proc.attrs["name"]: proc for proc in module.args}
         entry = module.args[-1]
         stack = _stack_bytes(procs)[entry.attrs["name"]]
@@ -124,8 +125,8 @@ class Program:
     def run(self, inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
         """Fill the outputs; arrays come in the order of the parameters, and those that are also read are filled before.
 
-        All are float64, contiguous and of the right size, and no output overlaps another array. `CompileError` when the
-        compiled code reports a failure, and when there is no memory for its workspace or stack.
+        All are of the parameters' types, contiguous and of the right size, and no output overlaps another array.
+        `CompileError` when the compiled code reports a failure, and when there is no memory for its workspace or stack.
         """
         arguments = self._inputs(*[self._address(array) for array in inputs])
         results = self._outputs(*[self._address(array) for array in outputs])

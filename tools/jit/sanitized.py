@@ -16,11 +16,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from scaly_ir.errors import CompileError
+from scaly_ir.graph import Node
 from scaly_ir.tools.c.usage import element_count
 from scaly_ir.tools.jit.cache import COMMAND, SOURCE, first_lines, run_compiler
 from scaly_ir.tools.jit.program import Unit
 from scaly_ir.tools.jit.signals import signal_text
 from scaly_ir.tools.jit.toolchain import Toolchain
+from scaly_ir.types import FLOAT64
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,12 +39,12 @@ _MAIN: Final = """\
 #include <stdio.h>
 #include <stdlib.h>
 
-static double* scaly_buffer(size_t count, int filled) {{
-  double* p = malloc(count * sizeof(double));
-  if (count && !p) {{
+static void* scaly_buffer(size_t size, int filled) {{
+  void* p = malloc(size);
+  if (size && !p) {{
     exit({no_memory});
   }}
-  if (filled && fread(p, sizeof(double), count, stdin) != count) {{
+  if (filled && fread(p, 1, size, stdin) != size) {{
     exit(98);
   }}
   return p;
@@ -106,31 +108,32 @@ class SanitizedProgram:
         if done.returncode:
             report = first_lines(done.stderr.decode("utf-8", "replace").replace(f"{folder}{os.sep}", ""))
             raise CompileError(f"a check of the compiled code failed: {report or f'exit code {done.returncode}'}")
-        values = numpy.frombuffer(done.stdout)
         start = 0
         for array in outputs:
-            array.reshape(-1)[:] = values[start : start + array.size]
-            start += array.size
+            array.reshape(-1)[:] = numpy.frombuffer(done.stdout, array.dtype, array.size, start)
+            start += array.nbytes
 
     def _main(self) -> str:
         interface = self._unit.interface
         filled = int(not interface.inputs)
         sides = (("arg", interface.inputs, 1), ("res", interface.outputs, filled))
         buffers = [
-            f"  {side}[{at}] = scaly_buffer({element_count(param)}, {fill});\n"
+            f"  {side}[{at}] = scaly_buffer({_bytes(param)}, {fill});\n"
             for side, params, fill in sides
             for at, param in enumerate(params)
         ]
-        writes = [
-            f"  fwrite(res[{at}], sizeof(double), {element_count(param)}, stdout);\n"
-            for at, param in enumerate(interface.outputs)
-        ]
+        writes = [f"  fwrite(res[{at}], 1, {_bytes(param)}, stdout);\n" for at, param in enumerate(interface.outputs)]
         return _MAIN.format(
             inputs=max(len(interface.inputs), 1),
             outputs=max(len(interface.outputs), 1),
             buffers="".join(buffers),
-            workspace=f"scaly_buffer({interface.workspace}, 0)" if interface.workspace else "NULL",
+            workspace=f"scaly_buffer({interface.workspace * FLOAT64.size}, 0)" if interface.workspace else "NULL",
             name=interface.name,
             no_memory=_NO_MEMORY,
             writes="".join(writes),
         )
+
+
+def _bytes(param: Node) -> int:
+    size: int = element_count(param) * param.type.size
+    return size

@@ -51,7 +51,7 @@ class Diffs(Watcher):
         """Show the difference."""
         lines = [] if after is before else unified(self._text(before), self._text(after), step.name)
         if lines:
-            self._show("".join([_coloured(line) for line in lines] if self._colour else lines))
+            self._show("".join([coloured(line) for line in lines] if self._colour else lines))
         elif self._say is not None:
             self._say(f"pass {number}, {step.name}, changed nothing")
 
@@ -130,7 +130,8 @@ def _lines(lines: range) -> str:
     return f"{start},{len(lines)}" if len(lines) != 1 else f"{start}"
 
 
-def _coloured(line: str) -> str:
+def coloured(line: str) -> str:
+    """Return a line of a diff in its colour."""
     colour = _COLOURS.get(line[0])
     text = line.rstrip("\n")
     return f"{colour}{text}{_PLAIN}\n" if colour else line

@@ -12,13 +12,14 @@ from scaly_ir.tools.reporting import Reporter
 
 if TYPE_CHECKING:
     from scaly_ir.pass_manager import Pass
-    from scaly_ir.tools.opt.ir_text import IrText
+    from scaly_ir.tools.opt.ir_text import Input, IrText
 
 OPTIONS: Final = (
     Option(("verify-roundtrip", "mlir-verify-roundtrip")),
     Option(("reproducer", "mlir-pass-pipeline-crash-reproducer"), "yes", "file"),
     Option(("reproducer-full",)),
     Option(("print-ir-diff",)),
+    Option(("print-rewrites",), "yes", "passes"),
     Option(("print-ir-before", "mlir-print-ir-before"), "yes", "passes"),
     Option(("print-ir-after", "mlir-print-ir-after"), "yes", "passes"),
     Option(("print-ir-before-all", "mlir-print-ir-before-all")),
@@ -35,13 +36,13 @@ OPTIONS: Final = (
 HELP: Final = """\
 Looking inside (on standard error)
   --print-ir-diff                what each pass changed, as a diff
-  --print-ir-before=NAME,...     the IR before these passes
-  --print-ir-after=NAME,...      the IR after these passes
+  --print-ir-before=NAME,..., --print-ir-after=NAME,...  the IR around passes
   --print-ir-before-all, --print-ir-after-all, --print-ir-after-change,
   --print-ir-after-failure       the same for all passes, or those that did so
   --print-ir-func=@f,...         only these functions in dumps and diffs
   --print-ir-module-scope        the whole module, also for passes on functions
   --print-ir-tree-dir=DIR        one file for each step
+  --print-rewrites=NAME,...      each rewrite of these passes, and its rule
   --statistics[=json]            operations before and after, and counters
   --timing[=json]                where the time goes
   --reproducer=FILE              when a pass fails, save what repeats that;
@@ -62,14 +63,16 @@ class Looking:
             self._given.setdefault(option.name, []).append(option)
         return known
 
-    def watchers(self, passes: Sequence[Pass], files: int, reporter: Reporter, text: IrText) -> list[Watcher]:
+    def watchers(
+        self, passes: Sequence[Pass], files: int, reporter: Reporter, text: IrText, given: Input
+    ) -> list[Watcher]:
         """Return what looks on; `UsageError` for options that do not fit the passes or the number of files.
 
-        `text` prints the IR that is shown.
+        `text` prints the IR that is shown, and `given` says where its operations stand.
         """
         if not self._given:
             return []
-        return list(self._watchers(passes, files, reporter, text))
+        return list(self._watchers(passes, files, reporter, text, given))
 
     def reproducer(
         self, passes: Sequence[Pass], options: Sequence[str], reporter: Reporter, text: IrText
@@ -88,14 +91,21 @@ class Looking:
 
         return [Reproducer(path, passes, options, reporter, text, whole="reproducer-full" in self._given)]
 
-    def _watchers(self, passes: Sequence[Pass], files: int, reporter: Reporter, every: IrText) -> Iterator[Watcher]:
+    def _watchers(
+        self, passes: Sequence[Pass], files: int, reporter: Reporter, every: IrText, given: Input
+    ) -> Iterator[Watcher]:
         text = every.only([name.lstrip("@").strip('"') for name in self._names("print-ir-func")])
         if "print-ir-tree-dir" in self._given:
             yield self._tree(files, reporter, every.whole())
         dumps = [name for name in self._given if name.startswith(("print-ir-before", "print-ir-after"))]
         if dumps:
             yield self._dumps(passes, text, reporter)
-        if "print-ir-diff" in self._given or (text.functions and not dumps):
+        if "print-rewrites" in self._given:
+            from scaly_ir.tools.opt.rewrites import Rewrites
+
+            names = self._passes("print-rewrites", passes)
+            yield Rewrites(reporter.write, names, text, given, colour=reporter.colour)
+        if "print-ir-diff" in self._given or (text.functions and not dumps and "print-rewrites" not in self._given):
             from scaly_ir.tools.opt.diff import Diffs
 
             yield Diffs(reporter.write, text, colour=reporter.colour, say=reporter.say if reporter.verbose else None)

@@ -62,7 +62,7 @@ class _Widening:
     def widened(self) -> Node:
         """Return the procedure with every outermost loop that fits split."""
         procedure = self._procedure
-        return with_body(procedure, rewritten(body_of(procedure), loop=self._widened))
+        return with_body(procedure, rewritten(body_of(procedure), rule="widen_loop", loop=self._widened))
 
     def _widened(self, loop: Node) -> Node | None:
         """Return what a loop becomes, None where loops inside of it may be split; lane loops stay."""

@@ -1,0 +1,74 @@
+"""Observing rewrites: which rule made what of which operation, on the way to a tool that shows it.
+
+Rewriting knows nothing of its audience; a tool, or a test, runs it inside `observe_rewrites`. What rewrites a
+graph asks for the observer once, before the work: without one nothing is done for each rule. Source: tools
+specification 4.4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Final
+
+from scaly_ir.graph.node import Node
+
+Rebuild = Callable[[Node, Sequence[Node]], Node]
+"""Returns a node on other operands."""
+
+
+class Observer:
+    """Is told what happens, in order; each method does nothing until a subclass defines it."""
+
+    def __init__(self) -> None:
+        self.applied = ""
+        """Which of many rules was applied, if one that stands for them says so; that is the name of the rewrite."""
+        self.matchers: dict[Any, Any] = {}
+        """The matchers that tell this observer, by those that do not."""
+
+    def rewritten(self, rule: str, before: Node, after: Sequence[Node]) -> None:
+        """Take note that a rule replaced an operation, or a function, by others or by nothing."""
+
+    def rebuilt(self, before: Node, after: Node) -> None:
+        """Take note that an operation stands on other operands, as these were rewritten."""
+
+
+_OBSERVER: Final[ContextVar[Observer | None]] = ContextVar("_OBSERVER", default=None)
+
+
+def observer() -> Observer | None:
+    """Return who is told about rewrites, or None."""
+    return _OBSERVER.get()
+
+
+@contextmanager
+def observe_rewrites(observer: Observer) -> Iterator[None]:
+    """Have an observer told what is rewritten inside the ``with`` block; the innermost one is told."""
+    before = _OBSERVER.set(observer)
+    try:
+        yield
+    finally:
+        _OBSERVER.reset(before)
+
+
+def report_rewrite(rule: str, before: Node, *after: Node) -> None:
+    """Tell the observer, if there is one, of a rewrite that no matcher made."""
+    told = _OBSERVER.get()
+    if told is not None:
+        told.rewritten(rule, before, after)
+
+
+def observed(rebuild: Rebuild) -> Rebuild:
+    """Return what rebuilds nodes as `rebuild` does and tells the observer; `rebuild` itself when there is none."""
+    told = _OBSERVER.get()
+    if told is None:
+        return rebuild
+
+    def rebuilt(node: Node, args: Sequence[Node]) -> Node:
+        made = rebuild(node, args)
+        if made is not node:
+            told.rebuilt(node, made)
+        return made
+
+    return rebuilt
