@@ -17,8 +17,11 @@ import scaly_ir as sc
 from scaly_ir.dialects.matrix.evaluate import evaluate_function
 from scaly_ir.graph import Node
 from scaly_ir.passes.pipelines import MATRIX
+from scaly_ir.tools.jit.program import Unit, compile_unit
+from scaly_ir.tools.jit.toolchain import find_toolchain
 from tests.dialects.matrix.programs import arrays_of, modules
 from tests.passes.prog.evaluator import run
+from tests.passes.prog.meaning import keeps_meaning, same_values
 
 Arrays = Sequence[np.ndarray[Any, Any]]
 
@@ -77,3 +80,26 @@ def test_the_middle_steps_commute(root: Node, seed: int) -> None:
     first, second, third, _ = MATRIX
     (after,) = lowered(root, first, third, second).args
     check_equal(evaluate_function(function, arrays, strict=False), evaluate_function(after, arrays, strict=False))
+
+
+@settings(max_examples=max(50, settings().max_examples // 4))
+@given(modules(most=4), SEEDS)
+def test_default_goes_on_from_there(root: Node, seed: int) -> None:
+    program = lowered(root, *MATRIX)
+    arrays = arrays_of(root.args[0], seed)
+    inputs = {
+        param.attrs["name"]: array.ravel().tolist() for param, array in zip(program.args[0].args, arrays, strict=False)
+    }
+    keeps_meaning(program, lambda module: sc.run_passes(module, "default"), compare=same_values, inputs=inputs)
+
+
+@settings(max_examples=max(15, settings().max_examples // 50))
+@given(modules(), SEEDS)
+def test_compiled_code_computes_the_same(root: Node, seed: int) -> None:
+    (function,) = root.args
+    arrays = arrays_of(function, seed)
+    expected = evaluate_function(function, arrays, strict=False)
+    found = [np.zeros(each.shape, each.dtype) for each in expected]
+    program = compile_unit(Unit.of(lowered(root, *MATRIX)), find_toolchain())
+    program.run(arrays, found)
+    check_equal(expected, found)
