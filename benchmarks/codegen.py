@@ -250,13 +250,7 @@ def main() -> None:
     if options.json:
         json.dump(results, sys.stdout, indent=2)
         return
-    names = {
-        "own": "own",
-        "expr": "expr",
-        "casadi": "CasADi",
-        "numpy": "NumPy",
-        **({"lanes": "lanes"} if lanes else {}),
-    }
+    known = {"own": "own", "expr": "expr", "casadi": "CasADi", "numpy": "NumPy", "lanes": "lanes"}
     names = {who: name for who, name in known.items() if any([who in found for found in results.values()])}
     ratios = "".join([f"{f'{name}/own':>12}" for name in list(names.values())[1:]])
     print(f"{'microseconds':<14}{''.join([f'{name:>12}' for name in names.values()])}{ratios}")

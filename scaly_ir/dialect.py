@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from scaly_ir.errors import PluginError
 from scaly_ir.graph import Node
-from scaly_ir.spec import DEFINED_HERE, NO_SPEC, Rule, Spec, add_guest_rules, check_each_node
+from scaly_ir.spec import DEFINED_HERE, NO_SPEC, Rule, Spec, Violation, add_guest_rules, check_each_node
 from scaly_ir.text.diagnostics import Diagnostic, did_you_mean, error, note, one_of
 from scaly_ir.text.locations import Locations, Parsed, Place, PlaceOf
 from scaly_ir.text.source import Source, Span
@@ -66,6 +66,8 @@ class Dialect:
     verify: tuple[Rule, ...] = ()
     summary: str = ""
     """What it is for, in a few words."""
+    lowered_by: str = ""
+    """What to run before a program can be translated, as a note says it; empty where nothing needs to be run."""
     manual: str = ""
     """``module:function`` from an operator to its `manual.Entry`; without it, operators are written as applications."""
     show: Callable[[Node, Form], str] | None = None
@@ -189,27 +191,34 @@ def _refused(message: str, span: Span, code: str) -> Parsed:
     return Parsed(None, Locations(span.source, (), (), False, lambda *_: ()), (error(message, span, code),))
 
 
-def verify_parsed(root: Node, locations: Locations | None) -> list[Diagnostic]:
+def verify_parsed(
+    root: Node, locations: Locations | None, violations: Iterable[Violation] | None = None
+) -> list[Diagnostic]:
     """Return every rule that `root` breaks, as diagnostics in the order of the text; located when it came from a file.
 
-    Of several violations at one place the first is reported: the others mostly follow from it.
+    `violations` are what is known to be wrong, if that is not all. Of several violations at one place the first is
+    reported: the others mostly follow from it.
     """
     found = []
     places = set()
-    for violation in dialect_of(root).spec.check(root):
+    for violation in dialect_of(root).spec.check(root) if violations is None else violations:
         span = None
         notes = []
         if locations is not None:
             span = locations.span(violation.place)
-            if span.start in places:
+            if span.here.start in places:
                 continue
-            places.add(span.start)
+            places.add(span.here.start)
             notes = [_note(text, locations.span(place)) for text, place in violation.notes]
         found.append(error(violation.message, span, violation.rule, notes))
     # Within a statement, rules come in the order of the table; people read from left to right.
-    found.sort(key=lambda diagnostic: diagnostic.span.start if diagnostic.span is not None else 0)
-    return found
+    return list(in_order_of_text(found))
+
+
+def in_order_of_text(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """Return diagnostics sorted by where they are in the text that was read."""
+    return tuple(sorted(diagnostics, key=lambda found: found.span.here.start if found.span is not None else 0))
 
 
 def _note(text: str, span: Span) -> Diagnostic:
-    return note(DEFINED_HERE.format(span.text) if text == DEFINED_HERE else text, span)
+    return note(DEFINED_HERE.format(span.here.text) if text == DEFINED_HERE else text, span)

@@ -12,6 +12,7 @@ from dataclasses import MISSING, dataclass, fields, make_dataclass, replace
 from importlib import import_module
 from typing import Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 
+from scaly_ir.dialect import dialect_of
 from scaly_ir.errors import PassError, PipelineError
 from scaly_ir.graph import Node
 from scaly_ir.pipeline import Item, Option, parse_pipeline, spell_item
@@ -214,7 +215,9 @@ def run_pipeline(root: Node, passes: Sequence[Pass], after: BeforeAfter | None =
     for number, step in enumerate(passes, start=1):
         if step.dialects is not None and root.op.dialect not in step.dialects:
             takes = ", ".join([f"'{name}'" for name in sorted(step.dialects)])
+            hint = dialect_of(root).lowered_by if "prog" in step.dialects else ""
             message = f"pass '{step.name}' takes a module of dialect {takes}, not of '{root.op.dialect}'"
+            message += f"; {hint}" if hint else ""
             raise PassError(message, pass_name=step.name)
         if not root.op.get_attr("TModule", False):
             message = f"pass '{step.name}' takes a module or procedures, not a fragment"

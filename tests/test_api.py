@@ -38,7 +38,7 @@ def test_text_to_node_and_back() -> None:
 
 def test_text_that_is_no_ir() -> None:
     with pytest.raises(sc.ParseError) as caught:
-        sc.parse(BAD_SYNTAX + BAD_SYNTAX, "kernel.sir")
+        sc.parse(BAD_SYNTAX + BAD_SYNTAX.replace("@f", "@g"), "kernel.sir")
     assert [found.span.position() for found in caught.value.diagnostics if found.span] == [(2, 24), (6, 24)]
     first = f"kernel.sir{BAD_SYNTAX_ERROR}".splitlines()[0]
     assert str(caught.value).splitlines() == [first, first.replace(":2:", ":6:")]

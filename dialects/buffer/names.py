@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import count
 
+from scaly_ir.attributes import Attrs
 from scaly_ir.dialects.buffer import build
-from scaly_ir.graph import Node, preorder
+from scaly_ir.graph import Node, intern_node, preorder
 from scaly_ir.graph.rewrite import Mode, substitute
 
 
@@ -59,59 +60,71 @@ class _Open:
 
     __slots__ = ("before", "made", "operands", "owner", "params", "statements")
 
-    def __init__(self, owner: Node, operands: Sequence[Node], params: Sequence[Node]) -> None:
-        region = build.region_of(owner)
-        assert region is not None
+    def __init__(self, owner: Node, operands: Sequence[Node]) -> None:
         self.owner = owner
         self.operands = operands
-        self.params = params
-        self.statements = iter(build.body_of(region))
+        self.params: list[Node] = []
+        self.statements = iter(build.body_of(owner.args[-1]))
         self.made: list[Node] = []
         self.before: list[tuple[str, str | None]] = []
+
+    def rebuilt(self) -> Node:
+        """Return the statement or function with what its region became; the same one if that is the same."""
+        args = (*self.operands, build.region(self.params, self.made))
+        owner = self.owner
+        return owner if args == owner.args else intern_node(owner.op, args, owner.attrs, owner.type)
 
 
 def renamed(function: Node, name_of: Callable[[str], str]) -> Node:
     """Return a function in which what it defines has other names; `name_of` is asked for each, in order of the text."""
-    current: dict[str, str] = {}
+    moved: dict[str, str] = {}
+    """The names in scope that became others."""
     opened: list[_Open] = []
 
     def define(name: str, before: list[tuple[str, str | None]]) -> str:
-        before.append((name, current.get(name)))
-        current[name] = name_of(name)
-        return current[name]
+        new = name_of(name)
+        if new != name or name in moved:
+            before.append((name, moved.get(name)))
+            moved[name] = new
+        return new
 
     def enter(owner: Node, operands: Sequence[Node]) -> None:
-        region = build.region_of(owner)
-        assert region is not None
-        entry = _Open(owner, operands, ())
+        entry = _Open(owner, operands)
         opened.append(entry)
-        entry.params = [
-            build.declaration(define(param.attrs["name"], entry.before), param.type)
-            for param in build.params_of(region)
-        ]
+        for param in build.params_of(owner.args[-1]):
+            name = param.attrs["name"]
+            new = define(name, entry.before)
+            entry.params.append(param if new == name else build.declaration(new, param.type))
 
     enter(function, build.operands_of(function))
     while True:
         entry = opened[-1]
         for statement in entry.statements:
-            operands = [with_names(operand, current) for operand in build.operands_of(statement)]
-            names = statement.attrs.get("results") or ()
+            operands = build.operands_of(statement)
+            if moved:
+                operands = tuple([with_names(operand, moved) for operand in operands])
+            attrs = statement.attrs
+            names = attrs.get("results")
             if names:
                 new = tuple([define(name, entry.before) for name in names])
                 if new != names:
-                    statement = statement.with_attrs(results=new)
-            if build.region_of(statement) is not None:
+                    attrs = Attrs({**attrs, "results": new})
+            if len(operands) < len(statement.args):  # there is a region
+                if attrs is not statement.attrs:
+                    statement = intern_node(statement.op, statement.args, attrs, statement.type)
                 enter(statement, operands)
                 break
-            entry.made.append(statement.replace(args=operands))
+            if attrs is not statement.attrs or operands != statement.args:
+                statement = intern_node(statement.op, operands, attrs, statement.type)
+            entry.made.append(statement)
         else:
             opened.pop()
             for name, before in reversed(entry.before):
                 if before is None:
-                    del current[name]
+                    del moved[name]
                 else:
-                    current[name] = before
-            whole = entry.owner.replace(args=[*entry.operands, build.region(entry.params, entry.made)])
+                    moved[name] = before
+            whole = entry.rebuilt()
             if not opened:
                 return whole
             opened[-1].made.append(whole)
@@ -119,10 +132,13 @@ def renamed(function: Node, name_of: Callable[[str], str]) -> Node:
 
 def with_names(operand: Node, names: Mapping[str, str]) -> Node:
     """Return an operand with other names for the values in it."""
+    if not operand.args:
+        new = names.get(operand.attrs.get("name", "")) if build.is_variable(operand) else None
+        return operand if new is None else build.value(new, operand.type)
     found = {
         node: build.value(names[name], node.type)
         for node in preorder(operand)
-        if build.is_variable(node) and names.get(name := node.attrs["name"], name) != name
+        if build.is_variable(node) and (name := node.attrs["name"]) in names
     }
     return substitute(operand, found, mode=Mode.ONCE) if found else operand
 

@@ -97,7 +97,7 @@ class Body:
 
 
 _CALLS = frozenset({op.name for op in ops.CALLS})
-_CONTAINERS = frozenset({op.name for op in (ops.MODULE, ops.FUNC, ops.REGION, ops.RETURN)})
+_CONTAINERS = frozenset({op.name for op in ops.CONTAINERS})
 
 
 class Reports(NamedTuple):
@@ -307,6 +307,9 @@ class _Builder:
     def _attrs(self, op: Op, line: Operation, type_: TensorType | None) -> Attrs | None:
         values: dict[str, Any] = {}
         for key, raw in line.attrs.items():
+            if isinstance(raw, Reference) and op in ops.CONTAINERS:
+                self._fail(f"attribute '{spell_name(key)}' of '{op.name}' is no function", raw.at, "attribute")
+                return None
             if isinstance(raw, Reference):
                 value = self._function(raw)
                 if value is None:

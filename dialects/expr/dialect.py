@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from scaly_ir.dialect import Dialect, verify_parsed
-from scaly_ir.dialects.expr import ops, reader
+from scaly_ir.dialect import Dialect, in_order_of_text, verify_parsed
+from scaly_ir.dialects.expr import generic_reader, ops, reader
 from scaly_ir.dialects.expr.forms import brief, generic, show
 from scaly_ir.dialects.expr.functions import body_of, inputs_of, make_function
 from scaly_ir.dialects.expr.places import Range, Text, in_order, locations, place_of
@@ -17,40 +17,49 @@ from scaly_ir.text.diagnostics import Diagnostic
 from scaly_ir.text.locations import Parsed
 from scaly_ir.text.source import Source
 
-if TYPE_CHECKING:
-    from scaly_ir.dialects.expr.assembler import Built
-
 
 def read(source: Source) -> Parsed:
     """Read a file: by the fast reader where it takes the text, else by the grammar."""
+    generic_text = generic_reader.read(source.text)
+    if generic_text is not None:
+        return _placed(source, generic_text.root, None, [generic_text])
     fast = reader.read(source.text)
     if fast is not None:
         return _checked(source, *fast)
     from scaly_ir.dialects.expr import syntax  # Lark is loaded for unusual text and for messages only
 
     root, head, built, diagnostics = syntax.read(source)
-    if root is not None and len(built) == 1 and root.op is ops.MODULE and built[0].root is root:
-        return _checked(source, root, None if root.attrs.get("bare") else built[0].at, _generic_texts(root, built[0]))
     texts = []
     for body in built:
         if body.root is not None:
             starts, ends = [start for start, _ in body.places], [end for _, end in body.places]
             texts.append(Text(body.root, body.at, body.nodes, starts, ends))
     if root is None:
-        return Parsed(None, locations(source, None, head, texts), tuple(diagnostics))
+        from scaly_ir.dialects.expr.damaged import verify_damaged
+
+        diagnostics += verify_damaged(source, built, diagnostics)
+        return Parsed(None, locations(source, None, head, texts), in_order_of_text(diagnostics))
+    return _placed(source, root, head, texts)
+
+
+def _placed(source: Source, root: Node, head: Range | None, texts: Sequence[Text]) -> Parsed:
+    """Return what was read: a module in the generic form is one text, in which nothing says what is in which."""
+    if root.op is ops.MODULE and texts and texts[0].root is root:
+        head = None if root.attrs.get("bare") else texts[0].at
+        texts = _functions_in(texts[0])
     return _checked(source, root, head, texts)
 
 
-def _generic_texts(root: Node, built: Built) -> list[Text]:
-    """Return the functions of a module that was read in the generic form, where nothing says what is in which."""
+def _functions_in(whole: Text) -> list[Text]:
+    """Return the functions of a module that was read as one text."""
     places: dict[Node, Range] = {}
-    for node, at in zip(built.nodes, built.places, strict=True):
-        places.setdefault(node, at)
+    for node, start, end in zip(whole.nodes, whole.starts, whole.ends, strict=True):
+        places.setdefault(node, (start, end))
     texts = []
-    for function in root.args:
+    for function in whole.root.args:
         nodes = [node for node in body_of(function) if node in places]
         starts, ends = [places[node][0] for node in nodes], [places[node][1] for node in nodes]
-        texts.append(Text(function, places.get(function, built.at), nodes, starts, ends))
+        texts.append(Text(function, places.get(function, whole.at), nodes, starts, ends))
     return texts
 
 
@@ -104,6 +113,7 @@ DIALECT: Final = Dialect(
     SPEC,
     place_of=place_of,
     summary="functions of tensors: what is to be computed",
+    lowered_by="pass 'lower' makes a program of loops of it, the pipeline 'default' a good one",
     manual="scaly_ir.dialects.expr.manual:manual",
     show=show,
     generic=generic,

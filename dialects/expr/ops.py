@@ -176,3 +176,6 @@ CALLS: Final = frozenset({CALL, LOOP})
 
 DTYPES: Final = {"bool_": BOOL, "int32": INT32, "int64": INT64, "float32": FLOAT32, "float64": FLOAT64}
 """The element types as `sc.dtypes` names them."""
+
+CONTAINERS: Final = frozenset({MODULE, FUNC, REGION, RETURN})
+"""What holds operations or functions and has no type."""

@@ -14,10 +14,11 @@ from scaly_ir.attributes import NO_ATTRS, Attrs, named, value_key
 from scaly_ir.dialects.expr import ops
 from scaly_ir.dialects.expr.functions import make_function
 from scaly_ir.dialects.expr.places import Range, Text
-from scaly_ir.dialects.expr.value_reader import Unusual, read_attributes, read_table
+from scaly_ir.dialects.expr.value_reader import read_attributes, read_table
 from scaly_ir.graph import Node, intern_node
 from scaly_ir.op import Op
 from scaly_ir.tensors import Coordinates, TensorType, read_coordinates
+from scaly_ir.text.attribute_text import Unusual
 from scaly_ir.text.spelling import BARE_NAME, read_name, read_string
 from scaly_ir.types import BOOL
 
@@ -38,7 +39,6 @@ _const = re.compile(r'\{lowering="(auto|scalar|block)", value=([^"{}=]*)\}').ful
 
 _location = re.compile(rf" loc\((?:unknown|({_STRING}):[0-9]+:[0-9]+)\)( \{{)?").fullmatch
 
-_ROOTS: Final = frozenset({ops.MODULE, ops.FUNC, ops.REGION, ops.RETURN})
 _Pairs = list[tuple[str, TensorType]]
 
 
@@ -121,14 +121,7 @@ class Reader:
         return type_
 
     def _op(self, name: str) -> Op:
-        try:
-            op = Op.get(name)
-        except AttributeError:
-            raise Unusual from None
-        foreign = op.dialect != "expr" and op.get_attr("TStructural", False)
-        if op in _ROOTS or foreign or not op.is_expression or not op.allowed_in("expr"):
-            raise Unusual
-        self._ops[name] = op
+        op = self._ops[name] = operator_named(name)
         return op
 
     def _attributes(self, op: Op, text: str, type_: TensorType) -> Attrs:
@@ -284,6 +277,18 @@ class Reader:
             raise Unusual
         attrs = NO_ATTRS if self._form == "module" else Attrs({"bare": True})
         return intern_node(ops.MODULE, tuple(self.functions.values()), attrs, None)
+
+
+def operator_named(name: str) -> Op:
+    """Return the operator of this name that makes operations; `Unusual` when there is none."""
+    try:
+        op = Op.get(name)
+    except AttributeError:
+        raise Unusual from None
+    foreign = op.dialect != "expr" and op.get_attr("TStructural", False)
+    if op in ops.CONTAINERS or foreign or not op.is_expression or not op.allowed_in("expr"):
+        raise Unusual
+    return op
 
 
 def _without_location(line: str) -> str:

@@ -12,13 +12,9 @@ from typing import Any, Final
 from scaly_ir.attributes import AttrValue
 from scaly_ir.tables import Table
 from scaly_ir.tensors import TensorType
+from scaly_ir.text.attribute_text import Unusual
 from scaly_ir.text.spelling import read_float, read_int, read_string
 from scaly_ir.types import BOOL, FLOAT64, DType, int_range
-
-
-class Unusual(Exception):  # noqa: N818 - not a mistake of anybody's
-    """This text is not for the fast reader."""
-
 
 _INT: Final = "-?[0-9]{1,400}"
 _BOUND: Final = f"(?:None|{_INT})"

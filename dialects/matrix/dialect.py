@@ -57,6 +57,7 @@ def _dialect(name: str, summary: str) -> Dialect:
         SPEC,
         place_of=place_of,
         summary=summary,
+        lowered_by="the pipeline 'matrix_to_prog' makes a program of loops of it, and 'default' behind that a good one",
         manual="scaly_ir.dialects.matrix.manual:manual",
         show=show,
         generic=generic,

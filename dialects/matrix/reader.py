@@ -20,10 +20,11 @@ from scaly_ir.dialects.buffer.types import INDEX, ValueType, scalar_type
 from scaly_ir.dialects.matrix.ops import INIT
 from scaly_ir.dialects.matrix.words import TERMINALS
 from scaly_ir.dialects.prog.ops import OPERATORS
-from scaly_ir.dialects.prog.scalar_reader import NUMBER_WORDS, ScalarReader, Unusual, give_up, is_integer
+from scaly_ir.dialects.prog.scalar_reader import ScalarReader, give_up, is_integer
 from scaly_ir.dialects.prog.scalars import Item
 from scaly_ir.graph import Node
 from scaly_ir.op import Op
+from scaly_ir.text.attribute_text import NUMBER_WORDS, Unusual
 from scaly_ir.text.spelling import read_name, read_string, read_whole
 from scaly_ir.text.terminals import tokens_and_starts
 from scaly_ir.types import DTYPES, FLOAT64, DType, MemRefType

@@ -166,6 +166,11 @@ class Assembler(Scalars):
         self.statements, finish, self._declared = self._blocks.pop()
         self.statements.append(finish(body))
 
+    def close_all(self) -> None:
+        """End what is still open, in a text with mistakes."""
+        while self._blocks:
+            self.close()
+
     def finish(self) -> Node:
         """Return the root of what was read: a module, bare procedures in a module marked so, or a fragment."""
         read = self.statements

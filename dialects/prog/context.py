@@ -57,6 +57,15 @@ class _Scope(NamedTuple):
     """1 for the body of a loop of which nobody knows whether it runs."""
 
 
+class Damage(NamedTuple):
+    """What verification leaves out of a text with mistakes."""
+
+    statements: frozenset[int] = frozenset()
+    """The numbers of statements that are not checked, and whose names stand for nothing known."""
+    names: frozenset[str] = frozenset()
+    """Names that may have been defined where the text could not be read."""
+
+
 class Context:
     """What is known at one place of a program: names, enclosing loops, procedures."""
 
@@ -101,20 +110,20 @@ class Context:
         self._ended = {}
         self._open_scope(None, 0)
 
-    def enter_loop(self, loop: Node) -> None:
-        """Begin the body of a loop."""
+    def enter_loop(self, loop: Node, *, sound: bool = True) -> None:
+        """Begin the body of a loop; of one that is not `sound` nothing is known."""
         domain = loop.args[0] if loop.args else loop
         name = domain.attrs.get("name") if domain.op is ops.RANGE else None
         place = Place(self.statement, loop, domain, "name")
         self.loops.append(place)
-        values = loop_values(domain) if domain.op is ops.RANGE else None
+        values = loop_values(domain) if domain.op is ops.RANGE and sound else None
         known = type(name) is str and name not in self.names
         self._open_scope(name if known and values else None, 0 if values else 1)
         if type(name) is not str:
             return
         if known and values:
             self.values[name] = values
-        self.declare(name, Declaration("loop variable", INT64, domain, place))
+        self.declare(name, Declaration("loop variable" if sound else "", INT64, domain, place))
 
     def leave(self) -> None:
         """End a loop or procedure: what it declared goes out of scope."""

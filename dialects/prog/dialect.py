@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from scaly_ir.dialect import Dialect
-from scaly_ir.dialects.prog import build, ops, reader
+from scaly_ir.dialect import Dialect, in_order_of_text
+from scaly_ir.dialects.prog import build, generic_reader, ops, reader
 from scaly_ir.dialects.prog.forms import brief, generic, operations, show
 from scaly_ir.dialects.prog.printer import render
 from scaly_ir.dialects.prog.spec import SPEC
@@ -17,6 +17,10 @@ from scaly_ir.text.source import Source
 
 def read(source: Source) -> Parsed:
     """Read a file: by the fast reader where it takes the text, else by the grammar."""
+    generic_root = generic_reader.read(source.text)
+    if generic_root is not None:
+        root, assembler = generic_root
+        return Parsed(root, Locations(source, assembler.starts, assembler.ends, False, spans_of))
     fast = reader.read(source.text)
     if fast is not None:
         root, assembler = fast
@@ -25,7 +29,12 @@ def read(source: Source) -> Parsed:
 
     read_root, assembler, diagnostics = syntax.read(source)
     locations = Locations(source, assembler.starts, assembler.ends, False, spans_of)
-    return Parsed(read_root, locations, tuple(diagnostics))
+    if read_root is None and assembler.statements:
+        from scaly_ir.dialects.prog.damaged import verify_damaged
+
+        partial = assembler.finish()
+        diagnostics += verify_damaged(partial, list(operations(partial)), locations, diagnostics)
+    return Parsed(read_root, locations, in_order_of_text(diagnostics))
 
 
 def spans_of(source: Source, statement: Node) -> Iterator[tuple[Node, Part, tuple[int, int]]]:

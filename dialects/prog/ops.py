@@ -188,3 +188,9 @@ def is_shared(op: Op) -> bool:
 def typing_of(op: Op) -> str | None:
     """Return the type rule of this dialect's form of a shared scalar operator; None for any other operator."""
     return op.get_attr("TScalarTyping") if op.name in OPERATORS else None
+
+
+def may_be_generic(op: Op) -> bool:
+    """Tell whether a node of an operation may stand in `prog` text in the generic form."""
+    structural = op.get_attr("TStructural") or not op.is_expression or not op.allowed_in("prog")
+    return op.dialect == "prog" or not structural

@@ -15,10 +15,11 @@ from typing import Final
 from scaly_ir.attributes import AttrValue, word_or_constant
 from scaly_ir.dialects.prog import ops
 from scaly_ir.dialects.prog.assembler import DECLARE, KINDS, Assembler, syntax_attrs
-from scaly_ir.dialects.prog.scalar_reader import NUMBER_WORDS, ScalarReader, Unusual, give_up, is_integer, is_number
+from scaly_ir.dialects.prog.scalar_reader import ScalarReader, give_up, is_integer, is_number
 from scaly_ir.dialects.prog.scalars import Literal, Place
 from scaly_ir.graph import Node
 from scaly_ir.op import Op
+from scaly_ir.text.attribute_text import NUMBER_WORDS, Unusual
 from scaly_ir.text.spelling import MAX_INTEGER_DIGITS, read_name, read_string, read_whole
 from scaly_ir.text.terminals import tokens
 from scaly_ir.types import FLOAT64, DType

@@ -13,6 +13,7 @@ from scaly_ir.dialects.prog import ops
 from scaly_ir.dialects.prog.scalars import Item, Literal, Place, Scalars
 from scaly_ir.graph import Node, intern_node
 from scaly_ir.op import Op
+from scaly_ir.text.attribute_text import NUMBER_WORDS, Unusual
 from scaly_ir.text.spelling import read_int, read_name
 from scaly_ir.types import DTYPES, INT64, DType, MemRefType
 
@@ -25,13 +26,8 @@ _BINARY: Final = frozenset(
 
 _DTYPES: Final[dict[str, DType]] = {str(dtype): dtype for dtype in DTYPES}
 _NUMBER_START: Final = frozenset("-.0123456789")
-NUMBER_WORDS: Final = frozenset({"inf", "nan"})
 
 is_integer = re.compile(r"-?[0-9]+").fullmatch
-
-
-class Unusual(Exception):  # noqa: N818 - not a mistake of anybody's
-    """This text is not for the fast reader, or it is cut off."""
 
 
 def give_up(message: str, at: Any, code: str) -> NoReturn:

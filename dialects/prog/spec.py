@@ -9,24 +9,39 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 from scaly_ir.dialects.prog import ops
 from scaly_ir.dialects.prog.build import body_of, params_of
 from scaly_ir.dialects.prog.call_rules import CALL_RULES
-from scaly_ir.dialects.prog.context import Context, Declaration, Storage, buffer_size, symbol_name, value_name
+from scaly_ir.dialects.prog.context import (
+    Context,
+    Damage,
+    Declaration,
+    Storage,
+    buffer_size,
+    symbol_name,
+    value_name,
+)
 from scaly_ir.dialects.prog.place_rules import PLACE_RULES, declares
 from scaly_ir.dialects.prog.rules import NODE_RULES, REGISTERED_RULES
 from scaly_ir.graph import Node, preorder
 from scaly_ir.spec import Fault, Spec, Violation
-from scaly_ir.text.locations import Place
+from scaly_ir.text.locations import Part, Place
+
+_UNDAMAGED: Final = Damage()
+_ABOUT_HEADS: Final = frozenset({"in-scope", "workspace-bounds", "lane-loop", "decl-at-top"})
+"""The rules that look at the heads of the loops and of the procedure around a statement."""
+_NAMING: Final = ("name", "buffer", "target", "alias_of", "callee")
+"""The attributes that hold names."""
 
 
 class _Walk:
     """One verification: the context, what was checked already, and what was found at the current statement."""
 
-    def __init__(self, spec: Spec, root: Node) -> None:
+    def __init__(self, spec: Spec, root: Node, damage: Damage = _UNDAMAGED) -> None:
         self.spec = spec
+        self.damage = damage
         self.context = Context(root)
         self.in_place = 2 if self.context.fragment else 1
         """Which of the lists that `Spec.rules_of` returns are the rules in context."""
@@ -69,6 +84,9 @@ class _Walk:
         context.statement += 1
         context.in_proc += 1
         op = node.op
+        if context.statement in self.damage.statements:
+            self.pass_over(node)
+            return
         if op is ops.PROC and context.proc is None and not context.loops:
             self.head(node)
             return
@@ -86,6 +104,18 @@ class _Walk:
         self.in_context(node, node)
         if not context.fragment:
             self.declare(node)
+
+    def pass_over(self, node: Node) -> None:
+        """Go on behind a statement with a mistake in its text: nothing is known of what it declares."""
+        context = self.context
+        if node.op is ops.PROC and context.proc is None and not context.loops:
+            context.enter_proc(node)
+        elif node.op is ops.FOR:
+            context.enter_loop(node, sound=False)
+        elif node.op in (ops.ASSIGN, ops.BUFFER):
+            name = node.attrs.get("target" if node.op is ops.ASSIGN else "name")
+            if type(name) is str:
+                context.declare(name, Declaration("", node.type, node, context.place(node, node)))
 
     def head(self, node: Node) -> None:
         """Check the head of a procedure and declare its parameters."""
@@ -159,9 +189,29 @@ class _Walk:
         context = self.context
         reason, blamed, part, notes = Fault(fault) if isinstance(fault, str) else fault
         blamed = node if blamed is None else blamed
+        if self.damage is not _UNDAMAGED and self.may_follow(rule, node, blamed, part):
+            return
         label, operation = _label(blamed, context.in_proc), self.operation(node, statement)
         place = context.place(statement, blamed, part)
         self.found.append(Violation(rule, blamed, reason, label, operation, place, notes))
+
+    def may_follow(self, rule: str, node: Node, blamed: Node, part: Part) -> bool:
+        """Tell whether what a rule found may follow from a mistake in the text: from a name or a head that is lost."""
+        heads = [*self.context.loops, *([] if self.context.proc is None else [self.context.proc_place])]
+        if rule in _ABOUT_HEADS and any([head.number in self.damage.statements for head in heads]):
+            return True
+        end = part + 1 if type(part) is int else 0
+        involved = [node, blamed, *blamed.args[max(end - 1, 0) : end]]
+        return any([self.is_lost(each.attrs.get(key), key) for each in involved for key in _NAMING])
+
+    def is_lost(self, name: Any, key: str) -> bool:
+        """Tell whether a name may have been defined where the text could not be read, or with a mistake."""
+        if type(name) is not str:
+            return False
+        if key == "callee" and name in self.context.procs:
+            return self.context.procs[name][1].number in self.damage.statements
+        known = None if key == "callee" else self.context.names.get(name)
+        return name in self.damage.names and (known is None or not known.kind)
 
     def operation(self, node: Node, statement: Node) -> str:
         """Return the operation of the text that a node of a statement belongs to."""
@@ -260,6 +310,11 @@ def _owners(statement: Node) -> dict[Node, str]:
 
 def _walk(spec: Spec, root: Node) -> Iterator[Violation]:
     return _Walk(spec, root).run(root)
+
+
+def check_damaged(root: Node, damage: Damage) -> Iterator[Violation]:
+    """Yield the violations in what could be read of a text with mistakes."""
+    return _Walk(SPEC, root, damage).run(root)
 
 
 SPEC: Final = Spec("verify_program", (*NODE_RULES, *REGISTERED_RULES, *PLACE_RULES, *CALL_RULES), _walk)

@@ -208,8 +208,7 @@ class _Actions(ScalarActions):
             near = did_you_mean(name, Op.list_op_names())
             self._fail(f"unknown operation '{name}'{near}", place_of(token), "unknown-op")
             return None
-        structural = op.get_attr("TStructural") or not op.is_expression or not op.allowed_in("prog")
-        if op.dialect != "prog" and structural:
+        if not ops.may_be_generic(op):
             self._fail(f"operation '{name}' is not allowed in dialect 'prog'", place_of(token), "op-dialect")
             return None
         return op
@@ -263,6 +262,7 @@ def read(source: Source) -> tuple[Node | None, Assembler, list[Diagnostic]]:
     actions.driver.run()
     actions.check_forms()
     if actions.driver.diagnostics:
+        actions.assembler.close_all()
         return None, actions.assembler, actions.driver.diagnostics
     return actions.assembler.finish(), actions.assembler, []
 

@@ -128,7 +128,7 @@ class AttributeActions:
         return None
 
     def loc(self, parts: list[Any], at: Range) -> object:
-        """Read where an operation came from, of which nothing is made: where it stands now is what counts."""
+        """Read where an operation comes from, which is no part of it: `text.written` finds it again when wanted."""
         if parts[1].type == "STRING":
             self._string(parts[1])
         return IGNORED

@@ -46,8 +46,13 @@ class Diagnostic:
         return f"{place}{self.severity}: {message}"
 
 
+STANDS_HERE: Final = "it stands here in the text that was read"
+
+
 def error(message: str, span: Span | None = None, code: str = "", notes: Sequence[Diagnostic] = ()) -> Diagnostic:
-    """Make an error."""
+    """Make an error; a note shows the text when the file that the place is in cannot be."""
+    if span is not None and span.read is not None and not span.source.text:
+        notes = [note(STANDS_HERE, span.read), *notes]
     return Diagnostic("error", message, span, code, tuple(notes))
 
 

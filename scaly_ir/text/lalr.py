@@ -9,6 +9,7 @@ rule's name.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from threading import RLock
 from typing import Any, Final
 
@@ -230,16 +231,39 @@ class Driver:
             self._at += 1
             return self._drop_brace()
         meant = self._meant(lexeme)
-        if meant in self._language.stubs and meant in accepted:
+        heads = meant in self._language.stubs and meant in accepted
+        if heads and (lexeme.kind == "NAME" or self._opens_body(self._at)):
             self._mark_at = self._at
             self._at += 1
             self._replace_head(meant)
         else:
+            first = self._at
             self._skip_bare_attributes()
             if self._lexemes[self._at] is lexeme:
                 self._skip_one()
-            self._skip()
+            self._skip(foreign=lexeme.kind == "WORD")
+            if lexeme.kind == "WORD":
+                self._note_skipped(first)
         return True
+
+    def _note_skipped(self, first: int) -> None:
+        """Add to the mistake at a word of no statement that further lines like it were skipped with it."""
+        lines = [at for at in range(first + 1, self._at) if not self._same_line(at - 1, at)]
+        mistake = self.diagnostics[-1]
+        if not lines or mistake.span is None or mistake.span.start != self._lexemes[first].start:
+            return
+        start, end = self._lexemes[lines[0]].start, self._lexemes[lines[0]].end
+        what = "this line is" if len(lines) == 1 else f"{len(lines)} lines from here on are"
+        skipped = note(f"{what} skipped with it", Span(self._source, start, end))
+        self.diagnostics[-1] = replace(mistake, notes=(*mistake.notes, skipped))
+
+    def _opens_body(self, at: int) -> bool:
+        """Tell whether the line of a lexeme opens a body, as the head does that it may have been meant to be."""
+        while self._lexemes[at].kind != "END" and not (self._lexemes[at].text == "{" and self._is_body(at)):
+            if not self._same_line(at, at + 1):
+                return False
+            at += 1
+        return self._lexemes[at].kind != "END"
 
     def _skip_to_outer(self) -> bool:
         """Skip to the next statement that no body holds; False when there is none."""
@@ -321,6 +345,13 @@ class Driver:
     def _column(self, at: int) -> int:
         return self._source.position(self._lexemes[at].start)[1]
 
+    def _sets_something(self, at: int) -> bool:
+        """Tell whether a line begins at a lexeme that sets a variable or an element, as other languages do."""
+        lexeme, before, after = self._lexemes[at], self._lexemes[at - 1], self._lexemes[at + 1 : at + 2]
+        if lexeme.kind not in ("VALUE", "WORD") or before.text in _GO_ON or self._same_line(at - 1, at):
+            return False
+        return bool(after) and after[0].text in ("=", "[")
+
     def _begins_statement(self, at: int) -> bool:
         """Tell whether a statement begins at a lexeme, with a mistake in its first word or not."""
         lexeme, language = self._lexemes[at], self._language
@@ -343,11 +374,16 @@ class Driver:
         dotted = language.keywords.get(f"{language.name}.{lexeme.text}")
         return dotted in language.starters or (after.text == "=" and "." in self._lexemes[at + 2].text)
 
-    def _skip(self) -> None:
-        """Skip to the next statement, the closing brace of the block or the end; a body on the way is skipped whole."""
+    def _skip(self, *, foreign: bool = False) -> None:
+        """Skip to the next statement, the closing brace of the block or the end; a body on the way is skipped whole.
+
+        A line that sets something is a mistake of its own, but for one that follows a `foreign` line and is as foreign.
+        """
         while True:
             lexeme = self._lexemes[self._at]
             if lexeme.kind == "END" or lexeme.text == "}" or self._begins_statement(self._at):
+                return
+            if self._sets_something(self._at) and not (foreign and lexeme.kind == "WORD"):
                 return
             if self._skip_one():
                 return

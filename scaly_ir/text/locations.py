@@ -15,6 +15,7 @@ from scaly_ir.graph import Node
 from scaly_ir.text.diagnostics import Diagnostic
 from scaly_ir.text.source import Source, Span
 from scaly_ir.text.terminals import scan
+from scaly_ir.text.written import Files, Written, written_in
 
 Part = str | int
 """What of a node is meant: an attribute by its name, an operand by its number, or all of it (the empty string)."""
@@ -93,6 +94,9 @@ class Locations:
     _offsets: array[int] = field(default_factory=lambda: array("q"))
     _read: tuple[int, dict[tuple[Node, Part], tuple[int, int]]] | None = None
     """The statement that was read again last, and the ranges in it."""
+    _written: dict[int, Written] | None = None
+    """The locations that the text has, by where the ranges of their statements end."""
+    _files: Files = field(default_factory=Files)
 
     def statement(self, number: int) -> Span:
         """Return the range of a statement, or of the head of one with a body."""
@@ -106,8 +110,31 @@ class Locations:
             start, end = self._offsets[2 * start], self._offsets[2 * end - 1]
         return Span(self.source, start, end)
 
+    def written(self, number: int) -> Written | None:
+        """Return the location that the text gives a statement; None when it has none."""
+        if self._written is None:
+            self._written = written_in(self.source.text)
+        return self._written.get(self.statement(number).end) if self._written else None
+
+    def spelled(self, number: int) -> str:
+        """Return the ``loc(...)`` of a statement: the one that the text gives it, else where it stands."""
+        line, column = self.statement(number).position()
+        return str(self.written(number) or Written(self.source.name, line, column))
+
+    def origin(self, number: int) -> Span:
+        """Return where a statement comes from: the place that the text gives it, else the range that it has there."""
+        return self._origin(number, self.statement(number))
+
+    def _origin(self, number: int, read: Span) -> Span:
+        written = self.written(number)
+        return read if written is None or written.file is None else self._files.span(written, read)
+
     def span(self, place: Place) -> Span:
-        """Return the range of a place: as exact as the text tells, at worst the statement."""
+        """Return where something comes from: its range, as exact as the text tells, or that of its statement."""
+        return self._origin(place.number, self._range(place))
+
+    def _range(self, place: Place) -> Span:
+        """Return the range of a place in the text: as exact as it tells, at worst the statement."""
         whole = self.statement(place.number)
         if self._read is None or self._read[0] != place.number:
             text = self.source.text[whole.start : whole.end]

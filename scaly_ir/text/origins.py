@@ -8,15 +8,11 @@ nowhere.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
-from typing import Final
 
 from scaly_ir.graph import Node
 from scaly_ir.op import CallEffectKind
 from scaly_ir.text.locations import Locations
-from scaly_ir.text.source import Source
-from scaly_ir.text.spelling import spell_string
-
-UNKNOWN: Final = "loc(unknown)"
+from scaly_ir.text.written import UNKNOWN
 
 
 class Origins:
@@ -24,17 +20,16 @@ class Origins:
 
     def __init__(self, locations: Locations, operations: Iterable[Node]) -> None:
         """Take note of a file: where things stand, and its operations as these places are numbered."""
-        self._source: Source = locations.source
+        self._locations = locations
         self._places: dict[Hashable, list[int]] = {}
-        """The offsets of what is alike, in order: by the function around and what it is, and by the latter alone."""
+        """The numbers of what is alike, in order: by the function around and what it is, and by the latter alone."""
         around: Hashable = None
         for number, node in enumerate(operations):
-            start = locations.statement(number).start
             if _is_function(node):
                 around = node.attrs["name"]
             for key in _keys(node):
-                self._places.setdefault((around, key), []).append(start)
-                self._places.setdefault((None, key), []).append(start)
+                for where in {around, None}:  # the same for what is in no function
+                    self._places.setdefault((where, key), []).append(number)
 
     def finder(self) -> Finder:
         """Return what finds the places of one printing."""
@@ -44,15 +39,11 @@ class Origins:
         """Return the place of an operation in a function; `used` counts how many that are alike had one already."""
         for key in _keys(node):
             for where in (around, None):
-                starts = self._places.get((where, key))
-                if starts is not None:
+                numbers = self._places.get((where, key))
+                if numbers is not None:
                     count = used[where, key] = used.get((where, key), -1) + 1
-                    return self._spelled(starts[min(count, len(starts) - 1)])
+                    return self._locations.spelled(numbers[min(count, len(numbers) - 1)])
         return UNKNOWN
-
-    def _spelled(self, start: int) -> str:
-        line, column = self._source.position(start)
-        return f"loc({spell_string(self._source.name)}:{line}:{column})"
 
 
 class Finder:

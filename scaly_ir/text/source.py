@@ -63,6 +63,13 @@ class Source:
         line = bisect_right(starts, offset)
         return line + self.first_line - 1, offset - starts[line - 1] + 1
 
+    def offset(self, line: int, column: int) -> int | None:
+        """Return the offset of a place in the input, the opposite of `position`; None when there is no such place."""
+        starts = self._line_starts()
+        if not self.first_line <= line < self.first_line + len(starts):
+            return None
+        return starts[line - self.first_line] + column - 1 if column <= len(self.line_text(line)) + 1 else None
+
     def line_span(self, line: int) -> Span:
         """Return the range of a line, by its number in the input."""
         start = self._line_starts()[line - self.first_line]
@@ -82,10 +89,17 @@ class Span:
     source: Source
     start: int
     end: int
+    read: Span | None = None
+    """The range in the text that was read, when that says that it comes from another file."""
 
     def position(self) -> tuple[int, int]:
         """Return the line and column where the range starts."""
         return self.source.position(self.start)
+
+    @property
+    def here(self) -> Span:
+        """The range in the text that was read."""
+        return self.read or self
 
     @property
     def text(self) -> str:

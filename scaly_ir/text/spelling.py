@@ -18,6 +18,9 @@ from scaly_ir.types import FLOAT32, FLOAT64, DType, int_range
 BARE_NAME: Final = r"[A-Za-z_][A-Za-z0-9_.$-]*"
 _is_bare = re.compile(BARE_NAME).fullmatch
 
+_is_plain = re.compile(r'"[ !#-\[\]-~]*"').fullmatch
+"""Tells whether a quoted string holds nothing but ASCII letters and signs that stand for themselves."""
+
 MAX_INTEGER_DIGITS: Final = 4300
 """The longest integer literal that is read (DESIGN, rulings: numbers)."""
 
@@ -55,6 +58,8 @@ def spell_name(name: str) -> str:
 
 def read_string(token: str) -> str:
     """Return the value of a quoted string; `LiteralError` for a bad escape, or for what no file can hold."""
+    if _is_plain(token):
+        return token[1:-1]
     try:
         value = json.loads(token)
     except ValueError as error:

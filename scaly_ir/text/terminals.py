@@ -49,12 +49,14 @@ time), ``OTHER`` a character that begins no token and ``END`` the end of the tex
 """
 
 # A carriage return ends a comment and is then refused: else a file of lines that end so would be one long comment.
-_SKIP = r"(?:[ \t\n]++|//[^\n\r]*+)*+"
-_cut = re.compile(f"{_SKIP}({'|'.join(TERMINALS.values())})").findall
+SKIP: Final = r"(?:[ \t\n]++|//[^\n\r]*+)*+"
+"""What stands between tokens and means nothing."""
+
+_cut = re.compile(f"{SKIP}({'|'.join(TERMINALS.values())})").findall
 
 
 def _scanner(terminals: Mapping[str, str]) -> re.Pattern[str]:
-    return re.compile(f"{_SKIP}(?:{'|'.join([f'(?P<{name}>{regex})' for name, regex in terminals.items()])})")
+    return re.compile(f"{SKIP}(?:{'|'.join([f'(?P<{name}>{regex})' for name, regex in terminals.items()])})")
 
 
 _scan = _scanner(TERMINALS)

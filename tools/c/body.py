@@ -49,7 +49,7 @@ class Unit:
         self.number += 1
         if self.locations is None:
             return "", ""
-        span = self.locations.statement(self.number)
+        span = self.locations.origin(self.number)
         line, name = span.position()[0], span.source.name
         mark = f" /* {_in_comment(name)}:{line} */" if self.options.annotate else ""
         return mark, f"#line {line} {_c_string(name)}\n" if self.options.line_directives else ""

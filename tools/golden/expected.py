@@ -130,7 +130,7 @@ def _offset(distance: int) -> str:
 
 def _line_of(diagnostic: Diagnostic) -> int:
     """Return the line of a message, 0 for one without a place."""
-    return diagnostic.span.position()[0] if diagnostic.span else 0
+    return diagnostic.span.here.position()[0] if diagnostic.span else 0
 
 
 def _comment(diagnostic: Diagnostic, target: Line | None) -> Line:

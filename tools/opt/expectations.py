@@ -35,7 +35,7 @@ class Expectation:
 
     def meets(self, diagnostic: Diagnostic) -> bool:
         """Tell whether this is the diagnostic."""
-        line = None if diagnostic.span is None else diagnostic.span.position()[0]
+        line = None if diagnostic.span is None else diagnostic.span.here.position()[0]
         if self.severity != diagnostic.severity or self.line != line:
             return False
         if not self.is_pattern:

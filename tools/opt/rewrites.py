@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 from scaly_ir.dialect import brief_as, dialect_of
 from scaly_ir.graph import Node, postorder
 from scaly_ir.graph.observe import Observer, observe_rewrites
-from scaly_ir.text.origins import UNKNOWN
+from scaly_ir.text.written import UNKNOWN
 from scaly_ir.tools.opt.diff import coloured, unified
 from scaly_ir.tools.opt.dumps import headline
 from scaly_ir.tools.opt.ir_text import Input, IrText

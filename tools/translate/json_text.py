@@ -89,10 +89,11 @@ def _statements(given: Input, numbers: Mapping[Node, int]) -> Iterator[dict[str,
         statements, parent = pending[-1]
         for node in statements:
             number += 1
-            span = locations.statement(number)
+            span = locations.origin(number)
             line, column = span.position()
             end_line, end_column = span.source.position(span.end)
-            place = {"line": line, "column": column, "end_line": end_line, "end_column": end_column}
+            file = {} if span.read is None else {"file": span.source.name}
+            place = {**file, "line": line, "column": column, "end_line": end_line, "end_column": end_column}
             yield {"node": numbers[node], "parent": parent, **place}
             if node.op in (ops.PROGRAM, ops.PROC, ops.FOR):
                 pending.append((iter(body_of(node)), number))

@@ -92,25 +92,18 @@ class Request:
         return text if not text or text.endswith("\n") else f"{text}\n"
 
 
-_WHAT_LOWERS: Final = "pass 'lower' makes a program of loops of it, the pipeline 'default' a good one"
-"""What to do about a module of `expr`, which a target does not take."""
-
-
 def _foreign(root: Node, name: str, takes: frozenset[str]) -> TranslateError:
-    """Return the error for a module of a dialect that a target does not take, at the first operation."""
-    dialect = root.op.dialect
+    """Return the error for a module of a dialect that a target does not take, at the first operation of the entry."""
     shown = ", ".join([f"'{taken}'" for taken in sorted(takes)])
-    if not root.op.get_attr("TModule", False) or not root.args or dialect != "expr":
-        return TranslateError(f"target '{name}' takes a module of dialect {shown}, not of '{dialect}'")
-    from scaly_ir.dialects.expr import ops
-    from scaly_ir.dialects.expr.functions import body_of
-
-    entry = root.args[-1]
-    computed = [node for node in body_of(entry) if node.op not in (ops.INPUT, ops.CONST)]
-    node = (computed or [entry])[0]
-    place = dialect_of(root).place_of(root, node, entry.attrs["name"])
+    dialect = dialect_of(root)
+    entry = root.args[-1] if root.op.get_attr("TModule", False) and root.args else None
+    if entry is None or not dialect.lowered_by:
+        return TranslateError(f"target '{name}' takes a module of dialect {shown}, not of '{dialect.name}'")
+    inside = [node for node in dialect.operations(entry) if node is not entry and not node.op.get_attr("TConst")]
+    node = (inside or [entry])[0]
+    place = dialect.place_of(root, node, entry.attrs["name"])
     message = f"'{node.op.name}' has no form in target '{name}', which takes dialect {shown}"
-    return TranslateError(message, place, _WHAT_LOWERS)
+    return TranslateError(message, place, dialect.lowered_by)
 
 
 def read_request(text: str) -> Request:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import scaly_ir as sc
 from scaly_ir.dialect import parse_source, render_as
 from scaly_ir.dialects.expr import reader
+from scaly_ir.dialects.expr.places import in_order
 from scaly_ir.dialects.expr.printer import render
 from scaly_ir.graph import Node
 from scaly_ir.text.form import Form
@@ -20,7 +21,7 @@ from tests.dialects.expr.generators import roots
 from tests.dialects.expr.growing import modules
 from tests.dialects.expr.test_reader import assert_readers_agree
 from tests.dialects.expr.texts import relaid
-from tests.text.forms import located, origins_of
+from tests.text.forms import located, origins_of, random_places
 
 ROOTS = st.one_of(roots(), roots(), modules().map(lambda drawn: drawn[0]))
 SEEDS = st.integers(0, 1 << 32)
@@ -99,3 +100,16 @@ def test_elided_text_says_so(root: Node) -> None:
             with pytest.raises(sc.ParseError, match="this constant was elided when it was printed"):
                 sc.parse(text)
     assert render(root, elide=1 << 62) == sc.render(root)
+
+
+@given(ROOTS, st.booleans(), SEEDS)
+def test_locations_that_are_read_are_printed_again(root: Node, generic: bool, seed: int) -> None:
+    random = Random(seed)
+    text = render_as(root, Form(generic=generic, locate=random_places(in_order(root), random)))
+    note(text)
+    again = render_as(root, Form(generic=generic, locate=origins_of(text).finder()))
+    if not generic:
+        assert again == text
+        assert located(root, relaid(text, random)) == text
+    # In the generic form an input that a function only declares has a place as well: that of another of its name.
+    assert render_as(root, Form(generic=generic, locate=origins_of(again).finder())) == again

@@ -17,7 +17,7 @@ from scaly_ir.text.form import Form
 from scaly_ir.text.source import Source
 from tests.dialects.prog.generators import fragments, programs
 from tests.dialects.prog.texts import relaid
-from tests.text.forms import generic_in_place, located, origins_of
+from tests.text.forms import generic_in_place, located, origins_of, random_places
 
 ROOTS = st.one_of(programs(), fragments(), programs(registered=True), fragments(registered=True))
 SEEDS = st.integers(0, 1 << 32)
@@ -88,3 +88,12 @@ def test_elided_text_says_so(root: Node) -> None:
         with pytest.raises(sc.ParseError, match="this constant was elided when it was printed"):
             sc.parse(text)
         assert sc.parse(render_as(root, Form(generic=True, elide=1 << 62))) is root
+
+
+@given(ROOTS, st.booleans(), SEEDS)
+def test_locations_that_are_read_are_printed_again(root: Node, generic: bool, seed: int) -> None:
+    random = Random(seed)
+    text = render_as(root, Form(generic=generic, locate=random_places(operations(root), random)))
+    note(text)
+    assert render_as(root, Form(generic=generic, locate=origins_of(text).finder())) == text
+    assert located(root, relaid(text, random)) == located(root, text)

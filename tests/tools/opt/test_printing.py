@@ -83,7 +83,46 @@ def test_what_a_pass_made_of_nothing_comes_from_nowhere() -> None:
     assert out.splitlines()[1].endswith(") loc(unknown) {")
 
 
-def test_locations_and_users_are_read_and_dropped(workspace: Path) -> None:
+@pytest.mark.parametrize("options", [(), ("--generic",), ("--print-users",), ("--pass=dce",)])
+@pytest.mark.parametrize("name", ["f", "table", "constant"])
+def test_locations_survive_reading_and_printing(name: str, options: tuple[str, ...], workspace: Path) -> None:
+    before = scaly_opt(f"{name}.sir", "--print-locations", *options).out
+    (workspace / "again.sir").write_text(before, encoding="utf-8")
+    shown = [option for option in options if not option.startswith("--pass")]
+    assert scaly_opt("again.sir", "--print-locations", *shown).out == before
+    assert f'loc("{name}.sir":1:1)' in before
+    # In another form or layout, operations come from the same places.
+    plain = scaly_opt("again.sir", "--print-locations").out
+    (workspace / "again.sir").write_text(before.replace(" loc(", "\n  loc (").replace(":1)", ": 1 )"), encoding="utf-8")
+    assert scaly_opt("again.sir", "--print-locations").out == plain
+
+
+def test_an_unknown_place_stays_unknown(workspace: Path) -> None:
+    (workspace / "u.sir").write_text('prog.call @f() loc(unknown)\nprog.call @f() loc("\\u0061":9:8)\nprog.call @f()\n')
+    places = [line.partition(" loc")[2] for line in scaly_opt("u.sir", "--print-locations").out.splitlines()]
+    assert places == ["(unknown)", '("a":9:8)', '("u.sir":3:1)']
+
+
+def test_messages_are_about_the_place_that_the_text_gives(workspace: Path) -> None:
+    wrong = 'prog.store %t, %y[0] : float64 loc("f.sir":8:7)\n'
+    head = "prog.proc @g(%y: memref<1xfloat64>) {\n"
+    (workspace / "wrong.sir").write_text(f"{head}  {wrong}}}\n", encoding="utf-8")
+    done = scaly_opt("wrong.sir")
+    line = CHAIN.splitlines()[7]
+    assert done.err == f"f.sir:8:7: error: 'prog.store': name %t is not declared here [in-scope]\n{line}\n      ^\n"
+    for place, shown in (('"gone.sir":8:7', "gone.sir:8:7"), ('"f.sir":800:7', "f.sir:800:7"), ('"":0:0', ":1:1")):
+        text = wrong.replace('"f.sir":8:7', place)
+        (workspace / "wrong.sir").write_text(f"{head}  {text}}}\n", encoding="utf-8")
+        assert scaly_opt("wrong.sir").err == (
+            f"{shown}: error: 'prog.store': name %t is not declared here [in-scope]\n"
+            f"wrong.sir:2:14: note: it stands here in the text that was read\n  {text}             ^~\n"
+        )
+    text = wrong.replace('"f.sir":8:7', "unknown")
+    (workspace / "wrong.sir").write_text(f"{head}  {text}}}\n", encoding="utf-8")
+    assert scaly_opt("wrong.sir").err.startswith("wrong.sir:2:14: error: ")
+
+
+def test_locations_and_users_are_no_part_of_the_ir(workspace: Path) -> None:
     for options in (("--print-locations",), ("--print-users",), ("--generic",), ("--print-locations", "--generic")):
         (workspace / "again.sir").write_text(scaly_opt("f.sir", *options).out, encoding="utf-8")
         done = scaly_opt("again.sir")
@@ -138,6 +177,7 @@ def test_what_its_printer_does_not_take_is_shown_in_the_generic_form() -> None:
         ('"expr.const"() : tensor<float64>', "expected a name before '\"expr.const\"'"),
         ('%0 = "expr.const"() : none', "expected a type such as 'tensor<8xfloat64>', found none"),
         ('"expr.module"(%0) : none', "undefined name '%0'"),
+        ('"expr.module"() {bare=%0} : none', "attribute 'bare' of 'expr.module' is no function"),
         ('%0 = "expr.call"() {callee=%0} : tensor<float64>', "'%0' is used before it is defined"),
         ('"nobody.op"() : none', "unknown dialect 'nobody'"),
     ],
