@@ -5,6 +5,7 @@ Names of the function stand for buffers and scalars of the program. Source: matr
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import reduce
@@ -19,6 +20,7 @@ from scaly_ir.dialects.prog import build as prog
 from scaly_ir.dialects.prog.ops import RESERVED_PREFIX
 from scaly_ir.graph import Node, preorder
 from scaly_ir.graph.rewrite import Mode, substitute
+from scaly_ir.numeric.machine import wrap
 from scaly_ir.passes.matrix.driver import Loops
 from scaly_ir.passes.prog.names import c_spelling
 from scaly_ir.types import MemRefType
@@ -232,8 +234,9 @@ def _parameter(name: str, declaration: Node) -> Node:
 def _targets(region: Node, outputs: Sequence[Node]) -> dict[str, Node]:
     """Return the outputs that buffers may be, by the names of the buffers: those that are returned once."""
     returned = build.body_of(region)[-1].args
-    names = [value.attrs["name"] if isinstance(value.type, MemRefType) else None for value in returned]
-    return {name: output for name, output in zip(names, outputs, strict=True) if name and names.count(name) == 1}
+    names = [value.attrs["name"] if isinstance(value.type, MemRefType) else "" for value in returned]
+    times = Counter(names)
+    return {name: output for name, output in zip(names, outputs, strict=True) if name and times[name] == 1}
 
 
 def _flat(shape: Sequence[int], indices: Sequence[Node]) -> Node:
@@ -248,5 +251,5 @@ def _flat(shape: Sequence[int], indices: Sequence[Node]) -> Node:
         stride *= extent
     terms.reverse()
     if known or not terms:
-        terms.append(prog.index(known))
+        terms.append(prog.index(wrap(known, 64)))  # as additions would, where nothing is ever reached
     return reduce(lambda total, term: prog.apply("add", total, term), terms)

@@ -7,8 +7,8 @@ import pytest
 import scaly_ir as sc
 from scaly_ir.pass_manager import build_pipeline
 from scaly_ir.passes import PASSES
-from scaly_ir.passes.pipelines import IMPROVEMENTS, STORAGE
-from tests.tools.running import CHAIN, FUSED, scaly_opt
+from scaly_ir.passes.pipelines import IMPROVEMENTS, MATRIX, STORAGE
+from tests.tools.running import CHAIN, FUSED, scaly_opt, scaly_translate
 
 SCALED = sc.Function.from_exprs("f", [sc.sym("x", 4)], [sc.sym("x", 4).sin() * 2.0])
 EXPR = sc.render(SCALED.node)
@@ -23,6 +23,19 @@ def test_pipelines_stand_for_their_steps() -> None:
     assert steps("default") == ["lower", *IMPROVEMENTS, *STORAGE, "prepare_scalar"]
     assert steps("cse,default,dce") == ["cse", *steps("default"), "dce"]
     assert build_pipeline("default{reciprocal=false lanes=1}", PASSES) == build_pipeline("default", PASSES)
+
+
+def test_matrices_become_programs_and_go_on_from_there() -> None:
+    assert steps("matrix_to_prog") == list(MATRIX)
+    function = (
+        "buffer.func @f(%a: memref<2x3xfloat64>, %b: memref<3x4xfloat64>) -> (%c: memref<2x4xfloat64>) {\n"
+        "  %0 = matrix.prod(%a, %b) : memref<2x4xfloat64>\n  buffer.return %0\n}\n"
+    )
+    improved = scaly_opt("--pass=matrix_to_prog,default", stdin=function)
+    assert (improved.code, improved.err) == (0, "")
+    translated = scaly_translate("--to=c", stdin=improved.out)
+    assert (translated.code, translated.err) == (0, "")
+    assert "int f(" in translated.out
 
 
 def test_options_add_passes_before_storage_is_packed() -> None:

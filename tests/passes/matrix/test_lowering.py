@@ -12,15 +12,24 @@ import scaly_ir as sc
 from scaly_ir.dialects.buffer import build
 from scaly_ir.dialects.buffer.ops import declare
 from scaly_ir.dialects.matrix.ops import SUM, TRANSPOSE
+from scaly_ir.dialects.prog import build as prog
 from scaly_ir.errors import LoweringError
 from scaly_ir.graph import Node
-from scaly_ir.passes.matrix import lower_aff, lower_matrix_high_level_map_reduce, lower_matrix_medium_level
+from scaly_ir.op import CallEffectKind
+from scaly_ir.passes.matrix import (
+    lower_aff,
+    lower_affine_to_prog,
+    lower_matrix_high_level_map_reduce,
+    lower_matrix_medium_level,
+)
 from scaly_ir.passes.matrix.driver import Context
+from scaly_ir.passes.matrix.procedure import ProcedureContext
 from scaly_ir.types import MemRefType
 
 HIGH: Final = lower_matrix_high_level_map_reduce.LowerMatrixHighLevelMapReduce.name
 MEDIUM: Final = lower_matrix_medium_level.LowerMatrixMediumLevel.name
 AFF: Final = lower_aff.LowerAff.name
+TO_PROG: Final = lower_affine_to_prog.LowerAffineToProg.name
 TESTDATA: Final = Path(__file__).resolve().parents[3] / "testdata" / "passes"
 PROGRAMS: Final = sorted([path for name in (HIGH, MEDIUM, AFF) for path in (TESTDATA / name).glob("*.sir")])
 
@@ -158,6 +167,61 @@ def test_an_operator_of_a_third_party_makes_loops(name: str) -> None:
 
 
 @pytest.mark.usefixtures("registry")
+def test_an_operator_of_a_third_party_becomes_statements_of_a_program() -> None:
+    twice = declare("my_ext.twice", "Twice the element at 1, 0.", {"A": "memref"}, "scalar")
+    twice.set_attr(f"{TO_PROG}.FLowerOp", _twice)
+    negate = declare("my_ext.negate", "Change all signs.", {"A": "memref"}, None, effect=CallEffectKind.UpdateState)
+    negate.set_attr(f"{TO_PROG}.FLowerOp", _negate)
+    text = """\
+  %b = buffer.constant(3) : memref<2x2xfloat64>
+  %0 = my_ext.twice(%b) : float64
+  buffer.write %0, %b[0, 0] : float64
+  %1 = my_ext.twice(%b) : float64
+  %2 = buffer.read %b[0, 1] : float64
+  my_ext.negate(%b)
+  buffer.write prog.add(%1, %2), %b[0, 1] : float64
+"""
+    assert lowered(function(text), TO_PROG).splitlines()[2:-2] == [
+        "    %b = prog.buffer : memref<2x2xfloat64, private>",
+        "    prog.for %z_b = 0 to 4 step 1 {kind=global} {",
+        "      prog.store 3, %b[%z_b] : float64",
+        "    }",
+        "    prog.store prog.mul(2, prog.load %b[2]), %b[0] : float64",
+        "    %v0 = prog.assign prog.mul(2, prog.load %b[2]) : float64 {declare=True}",
+        "    %v1 = prog.assign prog.load %b[1] : float64 {declare=True}",
+        "    prog.for %i0 = 0 to 2 step 1 {kind=global} {",
+        "      prog.for %i1 = 0 to 2 step 1 {kind=global} {",
+        "        prog.store prog.neg(prog.load %b[prog.add(prog.mul(%i0, 2), %i1)]), "
+        "%b[prog.add(prog.mul(%i0, 2), %i1)] : float64",
+        "      }",
+        "    }",
+        "    prog.store prog.add(%v0, %v1), %b[1] : float64",
+    ]
+
+
+def _twice(ctx: ProcedureContext, statement: Node) -> None:
+    (buffer,) = statement.args
+    element = prog.load(ctx.element(buffer, [prog.index(1), prog.index(0)]))
+    ctx.bind(statement, prog.apply("mul", prog.const(2, element.type), element))
+
+
+def _negate(ctx: ProcedureContext, statement: Node) -> None:
+    (buffer,) = statement.args
+    with ctx.loop_nest(buffer.type.shape, "global") as loops:
+        place = ctx.element(buffer, loops.indices)
+        ctx.emit(prog.store(place, prog.apply("neg", prog.load(place))))
+
+
+@pytest.mark.usefixtures("registry")
+def test_what_nobody_lowers_is_an_error() -> None:
+    declare("my_ext.odd", "Nobody lowers it.", {"A": "memref"}, "scalar")
+    root = sc.parse(function("  %s = my_ext.odd(%x) : float64\n"))
+    with pytest.raises(LoweringError) as caught:
+        sc.run_passes(root, TO_PROG)
+    assert str(caught.value) == "lower_affine_to_prog: node %s op=odd is not lowered"
+
+
+@pytest.mark.usefixtures("registry")
 def test_rules_that_never_end_are_an_error() -> None:
     op = declare("my_ext.again", "It becomes itself.", {"A": "memref"}, "scalar")
     op.set_attr(f"{HIGH}.FLowerOp", lambda ctx, statement: ctx.emit(statement))
@@ -177,6 +241,29 @@ def test_deep_nests_and_ranks_need_no_python_stack() -> None:
     body = f"{loops}matrix.sum(%x) : int32\n{'}' * depth}\n"
     printed = lowered(function(body, f"%x: memref<{shape}xint32>"), f"{HIGH},{MEDIUM}")
     assert printed.count("affine.for") == 2 * depth
+
+
+def test_places_beyond_all_numbers_in_code_that_never_runs() -> None:
+    text = """\
+  affine.for %i = 0 to 0 step 1 {kind=serial} {
+    %far = affine.apply() {map=affine_map<() -> (9223372036854775807)>} : index
+    %0 = buffer.read %x[%far, 2] : float64
+  }
+"""
+    assert "prog.load %x[9223372036854775807]" in lowered(function(text), TO_PROG)
+
+
+def test_an_index_that_doubles_takes_no_more_than_its_length() -> None:
+    count = 100
+    chain = "".join(
+        [
+            f"  %{number + 1} = affine.apply(%{number}) {{map=affine_map<(d0) -> ((d0 + d0) mod 3)>}} : index\n"
+            for number in range(count)
+        ]
+    )
+    start = "  %0 = affine.apply(1) {map=affine_map<(d0) -> (d0)>} : index\n"
+    printed = lowered(function(f"{start}{chain}  %v = buffer.read %x[0, %{count}] : float64\n"), TO_PROG)
+    assert printed.count("prog.add") == count
 
 
 def test_combiners_may_be_long() -> None:
