@@ -42,13 +42,13 @@ def to_fixed_point(function: Node, walk: type[Folding] | None = None) -> Node:
     """Return a function folded until nothing changes.
 
     One walk folds all that it can see, so another finds more only where less is written to: where a loop that never
-    runs took a write with it, or where two buffers of one name got names of their own.
+    runs took a write with it, or where two buffers of one name have got names of their own.
     """
     kind = walk or Folding
     while True:
         folding = kind(function)
         result = folding.run()
-        if written_names(result) == folding.written:
+        if written_names(result) == folding.unstable:
             return result
         function = result
 
@@ -58,20 +58,20 @@ class Folding(Rebuilding):
 
     def __init__(self, function: Node) -> None:
         super().__init__(function)
-        self.written = written_names(function)
-        self._stable: set[str] = set()
-        """The buffers that nothing writes to, by the names that they have now."""
+        self._written = written_names(function)
+        self.unstable: set[str] = set()
+        """The buffers that may be written to, by the names that they have now."""
         self._made_by: dict[str, Node] = {}
-        """The statement that made each of these."""
+        """The statement that made each of the others."""
 
     # --- scopes -------------------------------------------------------------------------------------------------------
 
     def define(self, name: str, type_: Any) -> str:
-        """Bring a name into scope; note whether it is that of a buffer nothing writes to."""
+        """Bring a name into scope; note whether it is that of a buffer that may be written to."""
         new = super().define(name, type_)
         self._made_by.pop(new, None)
-        if isinstance(type_, MemRefType) and name not in self.written:
-            self._stable.add(new)
+        if isinstance(type_, MemRefType) and name in self._written:
+            self.unstable.add(new)
         return new
 
     def enter(self, statement: Node, operands: Sequence[Node]) -> None:
@@ -130,14 +130,14 @@ class Folding(Rebuilding):
         bound = build.results_of(statement)
         if len(bound) != 1 or not isinstance(statement.type, MemRefType):
             return len(bound) == 1 and value.type is scalar_type(statement.type)
-        is_written = bound[0].name in self.written
-        return value.type is statement.type and not is_written and value.attrs.get("name") in self._stable
+        is_written = bound[0].name in self._written or value.attrs.get("name") in self.unstable
+        return value.type is statement.type and not is_written
 
     def _may_use(self, made: Node, statement: Node) -> bool:
         """Tell whether a statement may read its operands here: those that another read before must be as they were."""
         return all(
             [
-                operand in statement.args or operand.attrs["name"] in self._stable
+                operand in statement.args or operand.attrs["name"] not in self.unstable
                 for operand in made.args
                 if isinstance(operand.type, MemRefType)
             ]
@@ -163,7 +163,7 @@ class Folding(Rebuilding):
             statement = statement.replace(args=[*statement.args[:first], *indices])
         made = self.emit(statement)
         for binding in build.results_of(made):
-            if binding.name in self._stable:
+            if isinstance(binding.type, MemRefType) and binding.name not in self.unstable:
                 self._made_by[binding.name] = made
 
     def _computed(self, index: Node) -> Node:
