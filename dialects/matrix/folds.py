@@ -79,7 +79,7 @@ def _fold_pad(call: Node, consts: Consts) -> Node | None:
     operand = call.args[0]
     if consts[0] is not None and (call.attrs["mode"] != ops.CONSTANT_MODE or fill_of(operand) is call.args[1]):
         return filled(call, fill_of(operand))
-    return None if any(call.attrs["lo"]) or any(call.attrs["hi"]) else operand
+    return operand if operand.type is call.type else None  # any width makes an extent larger
 
 
 def _fold_concat(call: Node, consts: Consts) -> Node | None:
