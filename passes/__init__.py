@@ -37,6 +37,7 @@ PASSES: Final[dict[str, str | type[Pass]]] = {
     ),
     "lower_matrix_medium_level": "scaly_ir.passes.matrix.lower_matrix_medium_level:LowerMatrixMediumLevel",
     "matrix_to_prog": "scaly_ir.passes.pipelines:MatrixToProg",
+    "normalize_matrix": "scaly_ir.passes.matrix.normalize_matrix:NormalizeMatrix",
     "pack_workspace": "scaly_ir.passes.prog.pack_workspace:PackWorkspace",
     "prepare_scalar": "scaly_ir.passes.prog.prepare_scalar:PrepareScalar",
     "print_stats": "scaly_ir.passes.expr.print_stats:PrintStats",

@@ -15,6 +15,7 @@ class Canonicalize(DialectPass):
     name: ClassVar[str] = "canonicalize"
     summary: ClassVar[str] = "fold constants and identities to a fixed point"
     implementations: ClassVar[dict[str, str]] = {
+        "buffer": "scaly_ir.passes.matrix.canonicalization:canonicalize",
         "expr": "scaly_ir.passes.expr.simplification:simplify",
         "prog": "scaly_ir.passes.prog.canonicalization:canonicalize",
     }

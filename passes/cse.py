@@ -15,6 +15,7 @@ class Cse(DialectPass):
     name: ClassVar[str] = "cse"
     summary: ClassVar[str] = "compute repeated pure expressions once"
     implementations: ClassVar[dict[str, str]] = {
+        "buffer": "scaly_ir.passes.matrix.common_subexpressions:eliminate",
         "expr": "scaly_ir.passes.expr.simplification:merge",
         "prog": "scaly_ir.passes.prog.common_subexpressions:eliminate",
     }

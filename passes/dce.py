@@ -15,6 +15,7 @@ class Dce(DialectPass):
     name: ClassVar[str] = "dce"
     summary: ClassVar[str] = "remove unused values, storage and control flow"
     implementations: ClassVar[dict[str, str]] = {
+        "buffer": "scaly_ir.passes.matrix.dead_code:eliminate",
         "expr": "scaly_ir.passes.expr.dead_functions:eliminate",
         "prog": "scaly_ir.passes.prog.dead_code:eliminate",
     }

@@ -122,6 +122,9 @@ CONSTANT: Final = declare(
     effect=_PURE,
     fresh=True,
 )
+FILLED: Final = "TFilled"
+"""The attribute of operators whose result has their only operand in every element."""
+CONSTANT.set_attr(FILLED, True)
 READ: Final = declare("buffer.read", "One element of a buffer.", {"A": "memref"}, "scalar", rest=("indices", "index"))
 WRITE: Final = declare(
     "buffer.write",

@@ -6,8 +6,11 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from scaly_ir.dialect import Dialect
+from scaly_ir.dialects.affine import folds as _affine_folds  # noqa: F401 - registers what the operators fold to
 from scaly_ir.dialects.buffer import build
+from scaly_ir.dialects.buffer import folds as _buffer_folds  # noqa: F401 - registers what the operators fold to
 from scaly_ir.dialects.buffer.forms import operations
+from scaly_ir.dialects.matrix import folds as _folds  # noqa: F401 - registers what the operators fold to
 from scaly_ir.dialects.matrix import reader
 from scaly_ir.dialects.matrix import reference as _reference  # noqa: F401 - registers what the operators compute
 from scaly_ir.dialects.matrix import window_reference as _window_reference  # noqa: F401 - the same for further operators

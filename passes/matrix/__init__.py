@@ -1,1 +1,1 @@
-"""The passes that take functions of matrices, loops and buffers down to programs."""
+"""Passes on functions of matrices, loops and buffers: lowering to programs, folding, merging and dropping."""

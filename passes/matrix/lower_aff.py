@@ -13,9 +13,8 @@ from typing import ClassVar, Final
 
 from scaly_ir.dialects.affine import build as affine
 from scaly_ir.dialects.affine import ops as affine_ops
-from scaly_ir.dialects.affine.maps import AffineMap, Dim, Expr, dims_of, evaluate
-from scaly_ir.dialects.affine.simplify import simplified, with_dims
-from scaly_ir.dialects.buffer import build
+from scaly_ir.dialects.affine.maps import AffineMap, Dim, Expr
+from scaly_ir.dialects.affine.simplify import number_of, simplify
 from scaly_ir.dialects.matrix import ops
 from scaly_ir.graph import Node
 from scaly_ir.op import Op
@@ -129,15 +128,14 @@ def _at(ctx: Context, shape: Sequence[int], map_: AffineMap) -> Locate:
 
 def _index(ctx: Context, expr: Expr, operands: Sequence[Node]) -> Node:
     """Return the index that an expression stands for: an operand, a literal, or the result of a map of its own."""
-    known = {number: node.attrs["value"] for number, node in enumerate(operands) if build.is_literal(node)}
-    short = simplified(with_dims(expr, known))
-    dims = sorted(dims_of(short))
-    if not dims:
-        return affine.index(evaluate(short, ()))
-    if len(short) == 1:
-        return operands[dims[0]]
-    map_ = AffineMap(len(dims), [with_dims(short, {old: Dim(new) for new, old in enumerate(dims)})])
-    return ctx.bind(lambda name: affine.apply(name, [operands[number] for number in dims], map_))
+    map_, used_operands = simplify(AffineMap(len(operands), [expr]), operands)
+    (short,) = map_.results
+    number = number_of(short)
+    if number is not None:
+        return affine.index(number)
+    if short == (Dim(0),):
+        return used_operands[0]
+    return ctx.bind(lambda name: affine.apply(name, used_operands, map_))
 
 
 RULES: Final = {
