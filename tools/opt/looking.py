@@ -94,7 +94,12 @@ class Looking:
     def _watchers(
         self, passes: Sequence[Pass], files: int, reporter: Reporter, every: IrText, given: Input
     ) -> Iterator[Watcher]:
-        text = every.only([name.lstrip("@").strip('"') for name in self._names("print-ir-func")])
+        functions = [name.lstrip("@").strip('"') for name in self._names("print-ir-func")]
+        if functions:
+            from scaly_ir.tools.opt.named import Named
+
+            yield Named(functions, reporter)
+        text = every.only(functions)
         if "print-ir-tree-dir" in self._given:
             yield self._tree(files, reporter, every.whole())
         dumps = [name for name in self._given if name.startswith(("print-ir-before", "print-ir-after"))]
