@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from scaly_ir.tools.reproducers import Head
 
 TOOL: Final = "scaly-opt"
-SEPARATOR: Final = "// -----\n"
-"""Stands between the results of several files."""
+MARKER: Final = "// -----"
+"""The line between the results of several files or parts, unless another one is between the parts of the input."""
 
 USAGE: Final = """\
 Usage: scaly-opt [options] [file...]
@@ -133,7 +133,7 @@ class _Settings(General):
             case "verify-each":
                 self.verify_each = option.choice({"true": True, "false": False, "": True})
             case "split-input-file":
-                self.marker = option.text or "// -----"
+                self.marker = option.text or MARKER
             case "verify-diagnostics":
                 self.expectations = option.choice({"": "all", "all": "all", "only-expected": "only-expected"})
             case "run-reproducer":
@@ -216,7 +216,8 @@ def _process(settings: _Settings, reporter: Reporter, stdin: TextIO, stdout: Tex
     )
     results = [text for path in settings.files for text in _results(path, driver, settings, reporter)]
     if settings.output == "-" or reporter.code == 0:
-        write_to(settings.output, settings.shown(SEPARATOR.join(results), settings.output, stdout), stdout, reporter)
+        joined = f"{settings.marker or MARKER}\n".join(results)
+        write_to(settings.output, settings.shown(joined, settings.output, stdout), stdout, reporter)
     for watcher in watchers:
         watcher.close()
 
@@ -257,7 +258,7 @@ def _outcome(head: Head, reporter: Reporter) -> str:
 
 
 def _results(path: str, driver: Driver, settings: _Settings, reporter: Reporter) -> Iterator[str]:
-    """Yield what comes out of a file, or of each of its parts."""
+    """Yield what comes out of a file, or of each of its parts that are not empty."""
     source = driver.read(path)
     if source is None:
         return
@@ -269,7 +270,7 @@ def _results(path: str, driver: Driver, settings: _Settings, reporter: Reporter)
         reporter.report(list(near_markers(source, settings.marker)))
     for part in parts:
         text = driver.process_source(part) if not settings.expectations else _compared(part, driver, settings, reporter)
-        if text is not None:
+        if text or (text is not None and len(parts) == 1):
             yield text
 
 
