@@ -90,8 +90,6 @@ class _Settings(General):
     def __init__(self, argv: Sequence[str]) -> None:
         super().__init__()
         self.last: dict[str, Given] = {}
-        self.tool_options: list[str] = []
-        """What each tool in RUN lines is given besides."""
         own, passed_on = _split(argv)
         given, self.paths = parse_arguments(own, OPTIONS, {})
         self.passed_on = passed_on
@@ -108,10 +106,8 @@ class _Settings(General):
         """Take note of an option."""
         self.last[option.name] = option
         if option.name == "load-plugin":
-            self.tool_options.append(f"--load-plugin={plugin_named(option)}")
-        elif option.name in ("no-plugins", "traceback"):
-            self.tool_options.append(f"--{option.name}")
-        elif option.name in [general.names[0] for general in _GENERAL]:
+            plugin_named(option)
+        if option.name in [general.names[0] for general in _GENERAL]:
             super().apply(option)
 
     def arguments(self) -> Iterator[str]:
@@ -133,7 +129,8 @@ class _Settings(General):
         yield from [flag for name, flag in flags.items() if name in last]
         if self.as_json:
             yield from ("-p", _AS_JSON, "--continue-on-collection-errors")
-        yield from [f"--scaly-tool-option={option}" for option in self.tool_options]
+        for option in (*self.plugins, *(["--traceback"] if "traceback" in last else [])):
+            yield f"--scaly-tool-option={option}"
         if "filecheck" in last:
             yield f"--scaly-filecheck={last['filecheck'].text}"
         yield f"--scaly-check-paths={len(self.paths)}"

@@ -199,7 +199,8 @@ def _process(settings: _Settings, reporter: Reporter, stdin: TextIO, stdout: Tex
     text = settings.printing.text(given)
     watchers = settings.looking.watchers(settings.passes, len(settings.files), reporter, text, given)
     checks = ["--verify-each" if settings.verify_each else "--no-verify-each"]
-    reproducers = settings.looking.reproducer(settings.passes, checks, reporter, IrText(input=given))
+    shown = IrText(input=given)
+    reproducers = settings.looking.reproducer(settings.passes, checks, settings.plugins, reporter, shown)
     watchers += reproducers
     driver = Driver(
         settings.passes,
@@ -212,7 +213,7 @@ def _process(settings: _Settings, reporter: Reporter, stdin: TextIO, stdout: Tex
         watchers=watchers,
         text=text,
         given=given,
-        advice="" if reproducers else "--reproducer=FILE saves what repeats this",
+        advice="" if reproducers or settings.run_reproducer else "--reproducer=FILE saves what repeats this",
     )
     results = [text for path in settings.files for text in _results(path, driver, settings, reporter)]
     if settings.output == "-" or reporter.code == 0:
