@@ -49,7 +49,7 @@ Parse, verify and transform .sir files, then print them.
 HELP: Final = f"""{USAGE}
 Passes
   --pass=NAME[{{opt=val}}][,...]   run passes in the order given; repeatable
-  --NAME[=opt=val ...]           the same for one pass, as --fuse_elementwise
+  --pipeline=TEXT, --NAME[=...]  the same; one pass, as --fuse_elementwise
   --stop-after=NAME[:K]          run no pass after the first (K-th) NAME
   --dump-pipeline                print the pipeline with all its options
   --run-reproducer               run the pipeline that a reproducer holds
