@@ -91,7 +91,7 @@ class _Settings(General):
         super().__init__()
         self.last: dict[str, Given] = {}
         own, passed_on = _split(argv)
-        given, self.paths = parse_arguments(own, OPTIONS, {})
+        given, self.paths = parse_arguments(own, OPTIONS, {}, "those of pytest go behind '--'")
         self.passed_on = passed_on
         for option in given:
             self.apply(option)

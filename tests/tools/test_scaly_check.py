@@ -255,6 +255,7 @@ def _hide(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
     ("argv", "message"),
     [
         (["--updat"], "unknown option '--updat'; did you mean '--update' or '--update-checks'?"),
+        (["--lf"], "unknown option '--lf'; those of pytest go behind '--'"),
         (["--force"], "option '--force' needs '--update' or '--diff'"),
         (["-k"], "option '-k' needs a value"),
         (["--color=blue"], "option '--color' expects 'auto', 'always' or 'never', got 'blue'"),
