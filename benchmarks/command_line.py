@@ -99,7 +99,8 @@ def main() -> None:
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[1])}
+        environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
+        environment["PYTHONPATH"] = str(Path(__file__).resolve().parents[1])
         environment["PYTHONPYCACHEPREFIX"] = str(folder / "pycache")
         if arguments.only != "diff":
             for about, command in starts(folder):
