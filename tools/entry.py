@@ -68,6 +68,8 @@ class General:
         """The first option that asks a question, as ``help``."""
         self.shell = ""
         """The shell whose completion is asked for."""
+        self.plugins: list[str] = []
+        """The options that say which plug-ins are loaded, for whoever is to do the same."""
 
     def apply(self, option: Given) -> None:
         """Take note of a general option; any other is a question that is answered instead of doing work."""
@@ -87,8 +89,10 @@ class General:
             case "completion":
                 self.shell = option.choice({"bash": "bash", "zsh": "zsh", "fish": "fish"})
                 self.print_and_exit = self.print_and_exit or option.name
-            case "load-plugin" | "no-plugins":
-                pass  # seen to before the command line was read
+            case "load-plugin":  # seen to before the command line was read
+                self.plugins.append(f"--load-plugin={option.text}")
+            case "no-plugins":
+                self.plugins.append("--no-plugins")
             case _:
                 self.print_and_exit = self.print_and_exit or option.name
 

@@ -101,7 +101,6 @@ class _Settings(General):
         self.last: dict[str, Given] = {}
         """Every option but ``pass`` as it was given last."""
         self.passes: list[Pass] = []
-        self.plugins: list[str] = []
         given, words = parse_arguments(_with_jobs(argv), OPTIONS, PASSES)
         for option in given:
             self.apply(option)
@@ -121,10 +120,6 @@ class _Settings(General):
             self.passes += option.pipeline(PASSES)
         elif option.name in _GENERAL_NAMES:
             super().apply(option)
-            if option.name == "load-plugin":
-                self.plugins.append(f"--load-plugin={option.text}")
-            elif option.name == "no-plugins":
-                self.plugins.append("--no-plugins")
         else:
             self.last[option.name] = option
 
@@ -216,7 +211,7 @@ def _reduce(settings: _Settings, reporter: Reporter, stdin: TextIO, stdout: Text
     name = stdin_name if settings.file == "-" else settings.file
     reproducer = None
     if "test" not in settings.last and "miscompile" not in settings.last:
-        reproducer = read_head(data.decode("utf-8", "replace"))
+        reproducer = read_head(data.decode("utf-8", "replace"), settings.plugins)
         passes = _passes_of(reproducer, name, settings)
         settings.passes = settings.passes or passes
     if not settings.has_test and reproducer is None:

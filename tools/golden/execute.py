@@ -80,7 +80,7 @@ def run(test: GoldenTest, line: RunLine, paths: Paths, *, check: Check = matcher
 
 
 def _run(test: GoldenTest, line: RunLine, command: Command, paths: Paths, data: bytes, check: Check) -> Done:
-    arguments = [paths.expand(word.text) for word in command.words]
+    arguments = paths.arguments(command)
     if command.stdin:
         name = paths.expand(command.stdin.text)
         try:
