@@ -12,11 +12,14 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Sequence
-from typing import Final, TextIO
+from typing import TYPE_CHECKING, Final, TextIO
 
 from scaly_ir.tools.command_line import Given, Option, UsageError, parse_arguments
 from scaly_ir.tools.entry import COMPLETION, General, run_process, run_tool, write_to
 from scaly_ir.tools.reporting import Reporter
+
+if TYPE_CHECKING:
+    import pytest
 
 TOOL: Final = "scaly-check"
 
@@ -196,8 +199,8 @@ def _pytest(arguments: Sequence[str], reporter: Reporter, stdout: TextIO, stderr
             os.environ.update(environment)
             stdout.flush()
             stderr.flush()
-    if watch.interrupted:
-        raise KeyboardInterrupt
+    if watch.interrupt is not None:
+        raise watch.interrupt
     if code == pytest.ExitCode.NO_TESTS_COLLECTED:
         reporter.say("error: no golden test was run")
     return {0: 0, 1: 1, 2: 1, 3: 3, 4: 2, 5: 1}.get(int(code), 1)
@@ -217,11 +220,14 @@ class _Watch:
     """A plug-in that notices interrupts: pytest gives no exit code of its own for them."""
 
     def __init__(self) -> None:
-        self.interrupted = False
+        self.interrupt: BaseException | None = None
 
-    def pytest_keyboard_interrupt(self, excinfo: object) -> None:
+    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         """Take note."""
-        self.interrupted = type(getattr(excinfo, "value", None)) is KeyboardInterrupt
+        from scaly_ir.tools.interrupts import Interrupted
+
+        if type(excinfo.value) in (KeyboardInterrupt, Interrupted):  # what pytest raises to stop by itself is one too
+            self.interrupt = excinfo.value
 
 
 def run() -> None:
