@@ -13,12 +13,15 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, TextIO
+from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from scaly_ir.tools.command_line import Given, Option, UsageError, parse_arguments
 from scaly_ir.tools.entry import GENERAL_OPTIONS, General, run_process, run_tool, write_to
 from scaly_ir.tools.plugin_options import plugin_named
 from scaly_ir.tools.reporting import Reporter
+
+if TYPE_CHECKING:
+    import pytest
 
 TOOL: Final = "scaly-check"
 
@@ -227,8 +230,8 @@ def _pytest(settings: _Settings, reporter: Reporter, stdout: TextIO, stderr: Tex
         from scaly_ir.tools.json_diagnostics import line_of
 
         reporter.write(line_of(fields))
-    if watch.interrupted:
-        raise KeyboardInterrupt
+    if watch.interrupt is not None:
+        raise watch.interrupt
     if code == pytest.ExitCode.NO_TESTS_COLLECTED:
         _refuse(reporter, "no golden test was run", "no-test")
     elif code == pytest.ExitCode.USAGE_ERROR and settings.as_json:
@@ -260,7 +263,7 @@ class _Watch:
 
     def __init__(self, attribute: str) -> None:
         self._attribute = attribute
-        self.interrupted = False
+        self.interrupt: BaseException | None = None
         self.faults: list[Mapping[str, Any]] = []
 
     def pytest_runtest_logreport(self, report: object) -> None:
@@ -271,9 +274,12 @@ class _Watch:
         """Take note of what is wrong with a file."""
         self.faults += getattr(report, self._attribute, ())
 
-    def pytest_keyboard_interrupt(self, excinfo: object) -> None:
+    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         """Take note."""
-        self.interrupted = type(getattr(excinfo, "value", None)) is KeyboardInterrupt
+        from scaly_ir.tools.interrupts import Interrupted
+
+        if type(excinfo.value) in (KeyboardInterrupt, Interrupted):  # what pytest raises to stop by itself is one too
+            self.interrupt = excinfo.value
 
 
 def run() -> None:

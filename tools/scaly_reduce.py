@@ -195,11 +195,10 @@ def _run(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> 
 
 
 def _reduce(settings: _Settings, reporter: Reporter, stdin: TextIO, stdout: TextIO) -> None:
-    import tempfile
     from pathlib import Path
 
     from scaly_ir.text.diagnostics import Diagnostic, error
-    from scaly_ir.tools.files import read_bytes
+    from scaly_ir.tools.files import read_bytes, temporary_folder
     from scaly_ir.tools.reduce.driver import Job, Reducer
     from scaly_ir.tools.reproducers import read_head
 
@@ -218,7 +217,7 @@ def _reduce(settings: _Settings, reporter: Reporter, stdin: TextIO, stdout: Text
         raise UsageError(
             f"'{name}' is no reproducer, so give --test, --error, --crash or --miscompile to say what is interesting"
         )
-    with tempfile.TemporaryDirectory(prefix="scaly-reduce-", ignore_cleanup_errors=True) as folder:
+    with temporary_folder("scaly-reduce-") as folder:
         base = "stdin.sir" if settings.file == "-" else os.path.basename(settings.file)
         job = Job(
             name,

@@ -144,6 +144,10 @@ class Item(pytest.Item):
             return str(excinfo.value)
         if isinstance(excinfo.value, MissingPackageError):
             return f"error: {excinfo.value}"
+        if isinstance(excinfo.value, OSError):  # as when there is no room for what is kept of a failure
+            from scaly_ir.tools.files import cannot_go_on
+
+            return f"error: {cannot_go_on(excinfo.value)}"
         return super().repr_failure(excinfo, style)
 
 

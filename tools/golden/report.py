@@ -14,6 +14,7 @@ from typing import Final
 
 from scaly_ir.text.diagnostics import Diagnostic, error, note, render
 from scaly_ir.text.source import Source, Span
+from scaly_ir.tools.files import reason, write_atomically
 from scaly_ir.tools.golden.execute import INTERNAL_ERROR, Done
 from scaly_ir.tools.golden.golden_file import GoldenTest
 from scaly_ir.tools.golden.matcher import CheckResult, Mismatch
@@ -158,14 +159,19 @@ def _again(node_id: str, options: Sequence[str]) -> str:
 
 
 def _kept(done: Sequence[Done], failed: Done, keep: Path) -> str:
-    """Write all that was printed to files and return a line that names them."""
-    keep.mkdir(parents=True, exist_ok=True)
+    """Write all that was printed to files and return lines that name them, or say why there are none."""
     output = failed.check.output.text.encode() if failed.check else failed.piped
     files = [(keep / "output.txt", output)]
     log = b"".join([b"== " + one.command.title.encode() + b"\n" + one.stderr + one.trace.encode() for one in done])
     files.append((keep / "stderr.txt", log))
+    try:
+        keep.mkdir(parents=True, exist_ok=True)
+    except OSError as failure:
+        return f"full output: cannot be kept in '{keep.as_posix()}': {reason(failure)}"
     for file, data in files:
-        file.write_bytes(data)
+        fault = write_atomically(file.as_posix(), data)
+        if fault is not None:
+            return f"full output: {fault.message}"
     return f"full output: {files[0][0].as_posix()}\n     stderr: {files[1][0].as_posix()}"
 
 

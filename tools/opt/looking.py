@@ -160,15 +160,11 @@ class Looking:
         return frozenset(wanted)
 
     def _tree(self, files: int, reporter: Reporter, text: IrText) -> Watcher:
-        from scaly_ir.tools.opt.tree import Tree, prepare
+        from scaly_ir.tools.opt.tree import Tree
 
         if files > 1:
             raise UsageError("option '--print-ir-tree-dir' takes one input")
-        directory = self._given["print-ir-tree-dir"][-1].text
-        failure = prepare(directory)
-        if failure is not None:
-            raise UsageError(failure.message)
-        return Tree(directory, text, reporter)
+        return Tree(self._given["print-ir-tree-dir"][-1].text, text, reporter)
 
 
 def those_run(name: str, passes: Sequence[Pass]) -> str:
