@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -18,7 +20,7 @@ import pytest
 from tests.counting import calls_of
 from tests.dialects.prog.texts import ODD_TOKENS, pieces
 from tests.test_seeds import SEEDS, listings
-from tests.tools.running import scaly_opt
+from tests.tools.running import environment, scaly_opt
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 FULL: Final = bool(os.environ.get("SCALY_IR_FULL_TESTS"))
@@ -290,3 +292,31 @@ def test_one_line_of_megabytes() -> None:
     assert done.code == 1
     assert done.err.startswith("<stdin>:1:")
     assert max([len(line) for line in done.err.splitlines()]) < 300
+
+
+# --- any number of inputs ---------------------------------------------------------------------------------------------
+
+_RUN: Final = """\
+import sys
+sys.path.insert(0, {benchmarks!r})
+import mutations
+{before}
+sys.argv[1:] = ["--count=60", "--seed=1"]
+sys.exit(mutations.main())
+"""
+_PLANTED: Final = """\
+from scaly_ir.tools.translate.targets import Request
+def fail(request, given): raise KeyError(3)
+Request.apply = fail
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="limits of time and memory as POSIX has them")
+@pytest.mark.parametrize(("before", "code", "found"), [("", 0, "0 findings"), (_PLANTED, 1, "': KeyError: 3\n")])
+def test_the_runner_for_many_inputs_finds_what_is_wrong(before: str, code: int, found: str) -> None:
+    script = _RUN.format(benchmarks=str(ROOT / "benchmarks"), before=before)
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, capture_output=True, env=environment(), check=False, encoding="utf-8")
+    assert (done.returncode, done.stderr) == (code, "")
+    assert "seed 1: 60 inputs (" in done.stdout
+    assert found in done.stdout

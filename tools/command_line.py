@@ -114,12 +114,15 @@ class _Argument:
 
 
 def parse_arguments(
-    argv: Sequence[str], options: Sequence[Option], shorthands: Mapping[str, object]
+    argv: Sequence[str],
+    options: Sequence[Option],
+    shorthands: Mapping[str, object],
+    advice: str = "--help shows all",
 ) -> tuple[list[Given], list[str]]:
     """Split arguments into options, in order, and files; `UsageError` says what is wrong.
 
     `shorthands` are further option names (those of passes); ``--NAME`` and ``--NAME=TEXT`` come back as the option
-    ``pass`` with the value ``NAME`` and ``NAME{TEXT}``.
+    ``pass`` with the value ``NAME`` and ``NAME{TEXT}``. `advice` is what to do about an option that is like no other.
     """
     by_name = {name: option for option in options for name in option.names}
     given: list[Given] = []
@@ -138,7 +141,7 @@ def parse_arguments(
             elif argument.dashes <= 2 and argument.name.replace("-", "_") in shorthands:
                 given.append(_shorthand(argument))
             else:
-                raise _unknown(argument, [*by_name, *shorthands])
+                raise _unknown(argument, [*by_name, *shorthands], advice)
     return given, files
 
 
@@ -183,10 +186,10 @@ def _shorthand(argument: _Argument) -> Given:
     return Given("pass", text, argument.text, argument.dashes)
 
 
-def _unknown(argument: _Argument, known: Sequence[str]) -> UsageError:
+def _unknown(argument: _Argument, known: Sequence[str], advice: str) -> UsageError:
     from scaly_ir.text.diagnostics import closest, did_you_mean
 
     typed = argument.text[: argument.dashes + len(argument.name)]
     near = closest(argument.name, known)  # without the dashes, which would make all options alike
-    hint = did_you_mean(f"--{argument.name}", [_dashed(name) for name in near]) or "; --help shows all"
+    hint = did_you_mean(f"--{argument.name}", [_dashed(name) for name in near]) or f"; {advice}"
     return UsageError(f"unknown option '{typed}'{hint}")

@@ -8,8 +8,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Final, NoReturn, TextIO
 
 from scaly_ir import __version__
@@ -68,6 +67,8 @@ class General:
         """The first option that asks a question, as ``help``."""
         self.shell = ""
         """The shell whose completion is asked for."""
+        self.plugins: list[str] = []
+        """The options that say which plug-ins are loaded, for whoever is to do the same."""
 
     def apply(self, option: Given) -> None:
         """Take note of a general option; any other is a question that is answered instead of doing work."""
@@ -87,8 +88,10 @@ class General:
             case "completion":
                 self.shell = option.choice({"bash": "bash", "zsh": "zsh", "fish": "fish"})
                 self.print_and_exit = self.print_and_exit or option.name
-            case "load-plugin" | "no-plugins":
-                pass  # seen to before the command line was read
+            case "load-plugin":  # seen to before the command line was read
+                self.plugins.append(f"--load-plugin={option.text}")
+            case "no-plugins":
+                self.plugins.append("--no-plugins")
             case _:
                 self.print_and_exit = self.print_and_exit or option.name
 
@@ -152,24 +155,38 @@ def run_tool(
         write_usage_error(tool, failure, stderr, as_json=_wants_json(argv))
         return 2
     except PluginError as failure:
-        return _stop(tool, str(failure), 1, failure, argv, stderr)
+        return _stop(tool, str(failure), "plug-in", failure, argv, stderr)
     except BrokenPipeError:
         raise
-    except OSError:  # standard error cannot be written, so nobody can be told
-        return 1
+    except OSError as failure:
+        return _cannot_go_on(tool, failure, argv, stderr)
+    except MemoryError as failure:
+        return _stop(tool, "cannot go on: there is no memory", "memory", failure, argv, stderr)
     except Exception as failure:  # a bug that is no input's fault, as a pass that cannot be loaded
-        return _stop(tool, f"internal error: {described(failure)}", 3, failure, argv, stderr)
+        return _stop(tool, f"internal error: {described(failure)}", "internal", failure, argv, stderr)
     finally:
         if collecting:
             gc.enable()
 
 
-def _stop(tool: str, message: str, code: int, failure: Exception, argv: Sequence[str], stderr: TextIO) -> int:
-    """Say why the tool cannot go on, whatever the command line asks for, and return the exit code."""
+def _cannot_go_on(tool: str, failure: OSError, argv: Sequence[str], stderr: TextIO) -> int:
+    """Say that the system lacks something, as room on a disk, and return the exit code."""
+    from scaly_ir.tools.files import cannot_go_on
+
+    try:
+        return _stop(tool, cannot_go_on(failure), "system", failure, argv, stderr)
+    except BrokenPipeError:
+        raise
+    except OSError:  # it is standard error that cannot be written, so nobody can be told
+        return 1
+
+
+def _stop(tool: str, message: str, code: str, failure: Exception, argv: Sequence[str], stderr: TextIO) -> int:
+    """Say why the tool cannot go on, whatever the command line asks for; return the exit code."""
     from scaly_ir.text.diagnostics import error
 
     reporter = Reporter(tool, stderr, as_json=_wants_json(argv))
-    reporter.refuse([error(message, code="plug-in" if code == 1 else "internal")], code)
+    reporter.refuse([error(message, code=code)], 3 if code == "internal" else 1)
     if "--traceback" in argv or os.environ.get("SCALY_IR_TRACEBACK") == "1":
         reporter.show_traceback(failure)
     return reporter.code
@@ -190,43 +207,16 @@ def write_to(path: str, text: str, stdout: TextIO, reporter: Reporter) -> None:
         reporter.refuse([failure])
 
 
-_process = {"own": False}
-"""Whether the process is the tool's own, and nobody's who calls it as a function."""
-
-
-@contextmanager
-def ended_by_interrupts() -> Iterator[None]:
-    """Let an interrupt end the process at once, while code runs that does not come back to Python to hear of it.
-
-    Only where the process is the tool's own, and in its main thread; elsewhere, and where interrupts are ignored, all
-    stays as it is. What has to be tidied up must not be left to the end of the context.
-    """
-    import signal
-    import threading
-
-    before = signal.getsignal(signal.SIGINT)
-    main = threading.current_thread() is threading.main_thread()
-    if not _process["own"] or not main or before is not signal.default_int_handler:
-        yield
-        return
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
 def run_process(main: Main) -> NoReturn:
     """Run a tool on the process's own arguments and streams, and end the process."""
-    _process["own"] = True
-    try:
-        code = main(sys.argv[1:], *_standard_streams())
-    except KeyboardInterrupt:
-        code = 130
-    except BrokenPipeError:
-        code = 141
-    # Freeing millions of nodes one by one takes longer than all else at the end of a large run.
-    os._exit(code)
+    from scaly_ir.tools.interrupts import end_process
+
+    end_process(lambda: run_on_process(main))
+
+
+def run_on_process(main: Main) -> int:
+    """Run a tool on the process's own arguments and streams; return its exit code."""
+    return main(sys.argv[1:], *_standard_streams())
 
 
 def _standard_streams() -> tuple[TextIO, TextIO, TextIO]:

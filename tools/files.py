@@ -5,8 +5,8 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from itertools import count
 from typing import IO, NamedTuple, Self, TextIO
 
@@ -27,7 +27,7 @@ def read_bytes(path: str, stdin: TextIO, stdin_name: str = "<stdin>") -> bytes |
     try:
         return _read_stdin(stdin) if path == "-" else _read_file(path)
     except (OSError, ValueError) as failure:
-        return error(f"cannot read '{name}': {_reason(failure)}{_similar_file(path, failure)}", code="read")
+        return error(f"cannot read '{name}': {reason(failure)}{_similar_file(path, failure)}", code="read")
 
 
 def decoded(data: bytes, name: str) -> Source | Diagnostic:
@@ -49,8 +49,15 @@ def _read_stdin(stdin: TextIO) -> bytes:
     return stdin.read().encode("utf-8", "surrogateescape") if binary is None else binary.read()
 
 
-def _reason(failure: Exception) -> str:
+def reason(failure: Exception) -> str:
+    """Return why something cannot be read or written, in the words of the system."""
     return getattr(failure, "strerror", None) or str(failure)
+
+
+def cannot_go_on(failure: OSError) -> str:
+    """Return what to say when the system lacks something, as room on a disk, that no message names yet."""
+    where = f" ('{failure.filename}')" if failure.filename else ""
+    return f"cannot go on: {reason(failure)}{where}"
 
 
 def _similar_file(path: str, failure: Exception) -> str:
@@ -79,11 +86,11 @@ def write_result(path: str, text: str | bytes, stdout: TextIO) -> Diagnostic | N
     except BrokenPipeError:
         raise
     except OSError as failure:
-        return error(f"cannot write standard output: {_reason(failure)}", code="write")
+        return error(f"cannot write standard output: {reason(failure)}", code="write")
     return None
 
 
-def write_results(results: Sequence[tuple[str, str]], stdout: TextIO) -> list[Diagnostic]:
+def write_results(results: Sequence[tuple[str, str | bytes]], stdout: TextIO) -> list[Diagnostic]:
     """Write each text to its path, or to standard output for ``-``: no file unless all can be written.
 
     Standard output and what is no regular file cannot be taken back; they are written in between, when the new files
@@ -137,8 +144,8 @@ class _Files:
         for _, descriptor, _ in self._open:
             os.close(descriptor)
 
-    def prepare(self, path: str, text: str | bytes) -> Diagnostic | None:
-        """Write what is to become a file; return the error if that fails."""
+    def prepare(self, path: str, text: str | bytes, new_mode: int | None = None) -> Diagnostic | None:
+        """Write what is to become a file, a new one with the mode that is given; return the error if that fails."""
         try:
             mode = _mode(path)
             if mode is not None and not stat.S_ISREG(mode):
@@ -146,34 +153,49 @@ class _Files:
                 return None
             if mode is not None and not os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
                 raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-            target = os.path.realpath(path)
-            descriptor, temporary = _temporary_beside(target)
-            self._ready.append(_Ready(path, temporary, target))
-            _write_to(descriptor, text)
-            if mode is not None:
-                os.chmod(temporary, stat.S_IMODE(mode))
+            _write_to(self._temporary(path), text)
+            wanted = new_mode if mode is None else mode
+            if wanted is not None:
+                os.chmod(self._ready[-1].temporary, stat.S_IMODE(wanted))
         except (OSError, ValueError) as failure:
             return _not_written(path, failure)
         return None
 
+    def _temporary(self, path: str) -> int:
+        """Open a new file in the folder of what a path leads to, with the mode that any new file has there."""
+        target = os.path.realpath(path)
+        stem = os.path.join(os.path.dirname(target), f".scaly-{os.getpid()}-")
+        for number in count():
+            temporary = f"{stem}{number}.tmp"
+            # Known before it is there, or an interrupt in between would leave it.
+            self._ready.append(_Ready(path, temporary, target))
+            try:
+                return os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o666)
+            except FileExistsError:
+                self._ready.pop()
+        raise AssertionError
+
     def commit(self) -> Diagnostic | None:
         """Put everything where it belongs; return the first error, after which nothing more is done."""
+        from scaly_ir.tools.interrupts import held
+
         path = ""
         try:
             while self._open:
                 path, descriptor, text = self._open.pop(0)
                 _write_to(descriptor, text)
-            while self._ready:
-                path, temporary, target = self._ready[0]
-                os.replace(temporary, target)
-                del self._ready[0]
+            with held():  # an interrupt does not part files that belong together
+                while self._ready:
+                    path, temporary, target = self._ready[0]
+                    os.replace(temporary, target)
+                    del self._ready[0]
         except OSError as failure:
             return _not_written(path, failure)
         return None
 
 
 def _not_written(path: str, failure: Exception) -> Diagnostic:
-    return error(f"cannot write '{path}': {_reason(failure)}", code="write")
+    return error(f"cannot write '{path}': {reason(failure)}", code="write")
 
 
 def _mode(path: str) -> int | None:
@@ -183,16 +205,43 @@ def _mode(path: str) -> int | None:
         return None
 
 
-def _temporary_beside(target: str) -> tuple[int, str]:
-    """Open a new file in the folder of `target`, with the mode that any new file has there."""
-    stem = os.path.join(os.path.dirname(target), f".scaly-{os.getpid()}-")
-    for number in count():
-        path = f"{stem}{number}.tmp"
-        with suppress(FileExistsError):
-            return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o666), path
-    raise AssertionError
-
-
 def _write_to(descriptor: int, text: str | bytes) -> None:
     with open(descriptor, "wb") as out:
         out.write(text if isinstance(text, bytes) else text.encode("utf-8", "backslashreplace"))
+
+
+def keep_files(folder: str, names: Sequence[str], kept: str) -> Diagnostic | None:
+    """Copy files of a folder to another one, which is made: all of them or none. Return the error if that fails."""
+    try:
+        os.makedirs(kept, exist_ok=True)
+    except OSError as failure:
+        return _not_written(kept, failure)
+    with _Files() as files:
+        for name in names:
+            path, target = os.path.join(folder, name), os.path.join(kept, name)
+            failed = files.prepare(target, _read_file(path), os.stat(path).st_mode)
+            if failed is not None:
+                return failed
+        return files.commit()
+
+
+@contextmanager
+def temporary_folder(prefix: str, parent: str | None = None, *, unless: str = "") -> Iterator[str]:
+    """Give a new folder that is gone afterwards, by an interrupt too, `unless` something in it matches that pattern.
+
+    `OSError` when there is no room for one.
+    """
+    import glob
+    import shutil
+    import tempfile
+
+    from scaly_ir.tools.interrupts import held
+
+    folder = ""
+    try:
+        with held():
+            folder = tempfile.mkdtemp(prefix=prefix, dir=parent)
+        yield folder
+    finally:
+        if folder and not (unless and glob.glob(os.path.join(glob.escape(folder), unless))):
+            shutil.rmtree(folder, ignore_errors=True)

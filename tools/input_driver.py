@@ -76,6 +76,8 @@ class InputDriver(Generic[T]):
             self._failed(str(failure), "pass" if isinstance(failure, PassError) else "translation", failure)
         except ScalyError as failure:
             self._failed(f"{self._stage} failed: {failure}", "pass", failure)
+        except MemoryError as failure:  # nobody knows better what it was wanted for
+            self._failed(f"{self._stage} finds no memory: {failure}".rstrip(": "), "memory", failure)
         except RecursionError as failure:
             self._failed(f"internal error in {self._stage}: too deeply nested", "internal", failure)
         except Exception as failure:  # whatever a bug raises becomes one diagnostic

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from scaly_ir.text.diagnostics import Diagnostic, suggestions_in
@@ -10,10 +11,16 @@ from scaly_ir.text.diagnostics import Diagnostic, suggestions_in
 
 def json_line(diagnostic: Diagnostic) -> str:
     """Return a diagnostic with its notes as a line of JSON."""
-    return f"{json.dumps(_record(diagnostic), ensure_ascii=False)}\n"
+    return line_of(record(diagnostic))
 
 
-def _record(diagnostic: Diagnostic) -> dict[str, Any]:
+def line_of(fields: Mapping[str, Any]) -> str:
+    """Return an object as a line of JSON."""
+    return f"{json.dumps(fields, ensure_ascii=False)}\n"
+
+
+def record(diagnostic: Diagnostic) -> dict[str, Any]:
+    """Return the fields of a diagnostic, its notes within: numbers, text, lists and maps."""
     return {
         **_place(diagnostic),
         "severity": diagnostic.severity,
@@ -21,7 +28,7 @@ def _record(diagnostic: Diagnostic) -> dict[str, Any]:
         "message": diagnostic.message,
         "suggestions": suggestions_in(diagnostic.message),
         "pass": diagnostic.pass_name or None,
-        "notes": [_record(note) for note in diagnostic.notes],
+        "notes": [record(note) for note in diagnostic.notes],
     }
 
 

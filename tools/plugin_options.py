@@ -39,7 +39,7 @@ def load_requested_plugins(argv: Sequence[str]) -> None:
                 value = next(left, "")
                 typed = f"{text} {value}"
             if not value.startswith("-") and (value or equals):
-                named.append(_checked(Given("load-plugin", value, typed, start)))
+                named.append(plugin_named(Given("load-plugin", value, typed, start)))
     if installed:
         load_plugins()
     if named and "" not in sys.path:
@@ -48,7 +48,8 @@ def load_requested_plugins(argv: Sequence[str]) -> None:
         load_plugin(target)
 
 
-def _checked(given: Given) -> str:
+def plugin_named(given: Given) -> str:
+    """Return the ``module:function`` that the option --load-plugin names; `UsageError` for what is not like that."""
     module, colon, function = given.text.partition(":")
     names = [*module.split("."), *function.split(".")]
     if not colon or not all([name.isidentifier() for name in names]):

@@ -6,6 +6,8 @@ Source: tools specification 4.6.
 from __future__ import annotations
 
 import re
+import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -16,12 +18,17 @@ VERSION: Final = "1"
 
 @dataclass(frozen=True)
 class Head:
-    """What the head of a file says: the passes to run, further options, and the message of the failure."""
+    """What the head of a file says: the passes to run, further options, and the message of the failure.
+
+    `plugins` are the options that load what the passes are from. A file has them only in its command: it must not load
+    code by itself.
+    """
 
     version: str
     pipeline: str = ""
     options: str = ""
     failed: str = ""
+    plugins: Sequence[str] = ()
 
     @property
     def error(self) -> str:
@@ -39,8 +46,12 @@ class Head:
     def header(self, pipeline: str, path: str) -> str:
         """Return the comments for a file, at `path`, with another pipeline."""
         lines = [("scaly-reproducer", self.version), ("pipeline", pipeline), ("options", self.options)]
-        lines += [("failed", self.failed), ("run", f"scaly-opt --run-reproducer {path}")]
+        lines += [("failed", self.failed), ("run", self.command(path))]
         return "".join([f"// {key}: {value}\n" for key, value in lines if value])
+
+    def command(self, path: str) -> str:
+        """Return the command that runs the file at `path`."""
+        return shlex.join(["scaly-opt", *self.plugins, "--run-reproducer", path])
 
 
 def _looser(found: re.Match[str]) -> str:
@@ -50,8 +61,8 @@ def _looser(found: re.Match[str]) -> str:
     return r"\s+" if text.startswith("\\ ") else r"\(\d+ of \d+\)"
 
 
-def read_head(text: str) -> Head | None:
-    """Return what the comments at the beginning of a file say, None when it is no reproducer."""
+def read_head(text: str, plugins: Sequence[str] = ()) -> Head | None:
+    """Return what the comments at the beginning of a file say, None when it is no reproducer; `plugins` are at hand."""
     found: dict[str, str] = {}
     for line in text.removeprefix("\ufeff").splitlines():
         if not line.strip():
@@ -62,4 +73,4 @@ def read_head(text: str) -> Head | None:
         if match:
             found.setdefault(match[1], match[2])
     version = found.pop("scaly-reproducer", None)
-    return None if version is None else Head(version, **found)
+    return None if version is None else Head(version, plugins=plugins, **found)

@@ -8,15 +8,20 @@ from __future__ import annotations
 import contextlib
 import gc
 import importlib.util
+import io
 import os
 import re
 import sys
-from collections.abc import Iterator, Sequence
-from typing import Final, TextIO
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from scaly_ir.tools.command_line import Given, Option, UsageError, parse_arguments
-from scaly_ir.tools.entry import COMPLETION, General, run_process, run_tool, write_to
+from scaly_ir.tools.entry import GENERAL_OPTIONS, General, run_process, run_tool, write_to
+from scaly_ir.tools.plugin_options import plugin_named
 from scaly_ir.tools.reporting import Reporter
+
+if TYPE_CHECKING:
+    import pytest
 
 TOOL: Final = "scaly-check"
 
@@ -48,6 +53,11 @@ Updating
 
 General
   --color=auto|always|never      colour what is shown (default auto)
+  --diagnostics=text|json        on standard error an object for each failure,
+                                 and for each mistake in a file
+  --load-plugin=MODULE:FUNCTION  load a plug-in in all tools in RUN lines
+  --no-plugins                   do not load the installed plug-ins in them
+  --traceback                    show the Python traceback of their errors
   -q, --quiet                    say less
   -v, --verbose                  say more
   --completion=bash|zsh|fish     print what completes its command line there
@@ -57,6 +67,8 @@ General
 Exit codes: 0 success, 1 a test failed, 2 wrong usage, 3 internal error.
 """
 
+_GENERAL: Final = tuple([option for option in GENERAL_OPTIONS if option.names[0] != "max-errors"])
+
 OPTIONS: Final = (
     Option(("k",), "yes"),
     Option(("x", "exitfirst")),
@@ -65,18 +77,14 @@ OPTIONS: Final = (
     Option(("update-checks", "update")),
     Option(("force",)),
     Option(("diff",)),
-    Option(("color", "colour"), "yes", "auto|always|never"),
-    Option(("q", "quiet")),
-    Option(("v", "verbose")),
-    COMPLETION,
-    Option(("version",)),
-    Option(("help", "h")),
+    *_GENERAL,
 )
 
 _GLUED: Final = re.compile(r"-([kn])([^=].*)")
 _QUIET: Final = ("-W", "ignore::pytest.PytestAssertRewriteWarning")
 """This process has loaded modules before pytest could rewrite their assertions, of which there are none."""
-_PLUGINS: Final = {"plugin": "scaly_ir.tools.golden.plugin", "only": "scaly_ir.tools.golden.only_golden"}
+_PLUGINS: Final = ("scaly_ir.tools.golden.plugin", "scaly_ir.tools.golden.only_golden")
+_AS_JSON: Final = "scaly_ir.tools.golden.as_json"
 
 
 class _Settings(General):
@@ -86,7 +94,7 @@ class _Settings(General):
         super().__init__()
         self.last: dict[str, Given] = {}
         own, passed_on = _split(argv)
-        given, self.paths = parse_arguments(own, OPTIONS, {})
+        given, self.paths = parse_arguments(own, OPTIONS, {}, "those of pytest go behind '--'")
         self.passed_on = passed_on
         for option in given:
             self.apply(option)
@@ -100,7 +108,9 @@ class _Settings(General):
     def apply(self, option: Given) -> None:
         """Take note of an option."""
         self.last[option.name] = option
-        if option.name in ("color", "q", "v", "completion", "version", "help"):
+        if option.name == "load-plugin":
+            plugin_named(option)
+        if option.name in [general.names[0] for general in _GENERAL]:
             super().apply(option)
 
     def arguments(self) -> Iterator[str]:
@@ -120,6 +130,10 @@ class _Settings(General):
             "force": "--scaly-update-force",
         }
         yield from [flag for name, flag in flags.items() if name in last]
+        if self.as_json:
+            yield from ("-p", _AS_JSON, "--continue-on-collection-errors")
+        for option in (*self.plugins, *(["--traceback"] if "traceback" in last else [])):
+            yield f"--scaly-tool-option={option}"
         if "filecheck" in last:
             yield f"--scaly-filecheck={last['filecheck'].text}"
         yield f"--scaly-check-paths={len(self.paths)}"
@@ -157,12 +171,19 @@ def _run(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> 
         if importlib.util.find_spec(package) is None:
             from scaly_ir.tools.golden.matcher import INSTALL
 
-            reporter.say(f"error: golden tests need the package '{package}'; install it with {INSTALL}")
-            return 1
+            return _refuse(reporter, f"golden tests need the package '{package}'; install it with {INSTALL}", "package")
     if "n" in settings.last and importlib.util.find_spec("xdist") is None:
-        reporter.say("error: option '-n' needs the package 'pytest-xdist'; install it with pip install pytest-xdist")
-        return 1
-    return max(reporter.code, _pytest(list(settings.arguments()), reporter, stdout, stderr))
+        message = "option '-n' needs the package 'pytest-xdist'; install it with pip install pytest-xdist"
+        return _refuse(reporter, message, "package")
+    return max(reporter.code, _pytest(settings, reporter, stdout, stderr))
+
+
+def _refuse(reporter: Reporter, message: str, code: str) -> int:
+    """Report an error without a place; return the exit code."""
+    from scaly_ir.text.diagnostics import error
+
+    reporter.refuse([error(message, code=code)])
+    return reporter.code
 
 
 def _existing(paths: Sequence[str], reporter: Reporter, stdin: TextIO) -> Iterator[str]:
@@ -179,16 +200,25 @@ def _existing(paths: Sequence[str], reporter: Reporter, stdin: TextIO) -> Iterat
             reporter.refuse([said] if isinstance(said, Diagnostic) else [])
 
 
-def _pytest(arguments: Sequence[str], reporter: Reporter, stdout: TextIO, stderr: TextIO) -> int:
-    """Run pytest on streams of our own, leave the process as it was, and return our exit code."""
+def _pytest(settings: _Settings, reporter: Reporter, stdout: TextIO, stderr: TextIO) -> int:
+    """Run pytest on streams of our own, leave the process as it was, and return our exit code.
+
+    Standard error has objects alone when these are asked for.
+    """
     import pytest
 
     gc.enable()  # unlike a tool, tests go on for long
-    watch = _Watch()
+    watch = _Watch(_faults() if settings.as_json else "")
+    said = io.StringIO()
     environment, folder, path = dict(os.environ), os.getcwd(), list(sys.path)
-    with contextlib.redirect_stdout(stdout), contextlib.redirect_stderr(stderr):
+    if "load-plugin" in settings.last:
+        sys.path.append(folder)  # the tools run in the folder of the test
+    with (
+        contextlib.redirect_stdout(stdout),
+        contextlib.redirect_stderr(said if settings.as_json else stderr),
+    ):
         try:
-            code = pytest.main([*_own_plugins(), *_QUIET, *arguments], plugins=[watch])
+            code = pytest.main([*_own_plugins(), *_QUIET, *settings.arguments()], plugins=[watch])
         finally:
             os.chdir(folder)
             sys.path[:] = path
@@ -196,10 +226,16 @@ def _pytest(arguments: Sequence[str], reporter: Reporter, stdout: TextIO, stderr
             os.environ.update(environment)
             stdout.flush()
             stderr.flush()
-    if watch.interrupted:
-        raise KeyboardInterrupt
+    for fields in watch.faults:
+        from scaly_ir.tools.json_diagnostics import line_of
+
+        reporter.write(line_of(fields))
+    if watch.interrupt is not None:
+        raise watch.interrupt
     if code == pytest.ExitCode.NO_TESTS_COLLECTED:
-        reporter.say("error: no golden test was run")
+        _refuse(reporter, "no golden test was run", "no-test")
+    elif code == pytest.ExitCode.USAGE_ERROR and settings.as_json:
+        _refuse(reporter, " ".join(said.getvalue().replace("ERROR: ", "").split()), "usage")
     return {0: 0, 1: 1, 2: 1, 3: 3, 4: 2, 5: 1}.get(int(code), 1)
 
 
@@ -209,19 +245,41 @@ def _own_plugins() -> list[str]:
 
     installed = [entry.value for entry in entry_points(group="pytest11")]
     autoload = not os.environ.get("PYTEST_DISABLE_PLUGIN_AUTOLOAD")
-    names = [name for name in _PLUGINS.values() if not (autoload and name in installed)]
+    names = [name for name in _PLUGINS if not (autoload and name in installed)]
     return [word for name in names for word in ("-p", name)]
 
 
+def _faults() -> str:
+    from scaly_ir.tools.golden.as_json import FAULTS
+
+    return FAULTS
+
+
 class _Watch:
-    """A plug-in that notices interrupts: pytest gives no exit code of its own for them."""
+    """A plug-in that notices interrupts, for which pytest has no exit code of its own, and what is wrong.
 
-    def __init__(self) -> None:
-        self.interrupted = False
+    That is in an attribute of reports, if it is asked for.
+    """
 
-    def pytest_keyboard_interrupt(self, excinfo: object) -> None:
+    def __init__(self, attribute: str) -> None:
+        self._attribute = attribute
+        self.interrupt: BaseException | None = None
+        self.faults: list[Mapping[str, Any]] = []
+
+    def pytest_runtest_logreport(self, report: object) -> None:
+        """Take note of what failed."""
+        self.faults += getattr(report, self._attribute, ())
+
+    def pytest_collectreport(self, report: object) -> None:
+        """Take note of what is wrong with a file."""
+        self.faults += getattr(report, self._attribute, ())
+
+    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         """Take note."""
-        self.interrupted = type(getattr(excinfo, "value", None)) is KeyboardInterrupt
+        from scaly_ir.tools.interrupts import Interrupted
+
+        if type(excinfo.value) in (KeyboardInterrupt, Interrupted):  # what pytest raises to stop by itself is one too
+            self.interrupt = excinfo.value
 
 
 def run() -> None:

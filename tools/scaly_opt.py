@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from scaly_ir.tools.reproducers import Head
 
 TOOL: Final = "scaly-opt"
-SEPARATOR: Final = "// -----\n"
-"""Stands between the results of several files."""
+MARKER: Final = "// -----"
+"""The line between the results of several files or parts, unless another one is between the parts of the input."""
 
 USAGE: Final = """\
 Usage: scaly-opt [options] [file...]
@@ -49,7 +49,7 @@ Parse, verify and transform .sir files, then print them.
 HELP: Final = f"""{USAGE}
 Passes
   --pass=NAME[{{opt=val}}][,...]   run passes in the order given; repeatable
-  --NAME[=opt=val ...]           the same for one pass, as --fuse_elementwise
+  --pipeline=TEXT, --NAME[=...]  the same; one pass, as --fuse_elementwise
   --stop-after=NAME[:K]          run no pass after the first (K-th) NAME
   --dump-pipeline                print the pipeline with all its options
   --run-reproducer               run the pipeline that a reproducer holds
@@ -133,7 +133,7 @@ class _Settings(General):
             case "verify-each":
                 self.verify_each = option.choice({"true": True, "false": False, "": True})
             case "split-input-file":
-                self.marker = option.text or "// -----"
+                self.marker = option.text or MARKER
             case "verify-diagnostics":
                 self.expectations = option.choice({"": "all", "all": "all", "only-expected": "only-expected"})
             case "run-reproducer":
@@ -199,7 +199,8 @@ def _process(settings: _Settings, reporter: Reporter, stdin: TextIO, stdout: Tex
     text = settings.printing.text(given)
     watchers = settings.looking.watchers(settings.passes, len(settings.files), reporter, text, given)
     checks = ["--verify-each" if settings.verify_each else "--no-verify-each"]
-    reproducers = settings.looking.reproducer(settings.passes, checks, reporter, IrText(input=given))
+    shown = IrText(input=given)
+    reproducers = settings.looking.reproducer(settings.passes, checks, settings.plugins, reporter, shown)
     watchers += reproducers
     driver = Driver(
         settings.passes,
@@ -212,11 +213,12 @@ def _process(settings: _Settings, reporter: Reporter, stdin: TextIO, stdout: Tex
         watchers=watchers,
         text=text,
         given=given,
-        advice="" if reproducers else "--reproducer=FILE saves what repeats this",
+        advice="" if reproducers or settings.run_reproducer else "--reproducer=FILE saves what repeats this",
     )
     results = [text for path in settings.files for text in _results(path, driver, settings, reporter)]
     if settings.output == "-" or reporter.code == 0:
-        write_to(settings.output, settings.shown(SEPARATOR.join(results), settings.output, stdout), stdout, reporter)
+        joined = f"{settings.marker or MARKER}\n".join(results)
+        write_to(settings.output, settings.shown(joined, settings.output, stdout), stdout, reporter)
     for watcher in watchers:
         watcher.close()
 
@@ -257,7 +259,7 @@ def _outcome(head: Head, reporter: Reporter) -> str:
 
 
 def _results(path: str, driver: Driver, settings: _Settings, reporter: Reporter) -> Iterator[str]:
-    """Yield what comes out of a file, or of each of its parts."""
+    """Yield what comes out of a file, or of each of its parts that are not empty."""
     source = driver.read(path)
     if source is None:
         return
@@ -269,7 +271,7 @@ def _results(path: str, driver: Driver, settings: _Settings, reporter: Reporter)
         reporter.report(list(near_markers(source, settings.marker)))
     for part in parts:
         text = driver.process_source(part) if not settings.expectations else _compared(part, driver, settings, reporter)
-        if text is not None:
+        if text or (text is not None and len(parts) == 1):
             yield text
 
 

@@ -101,7 +101,6 @@ class _Settings(General):
         self.last: dict[str, Given] = {}
         """Every option but ``pass`` as it was given last."""
         self.passes: list[Pass] = []
-        self.plugins: list[str] = []
         given, words = parse_arguments(_with_jobs(argv), OPTIONS, PASSES)
         for option in given:
             self.apply(option)
@@ -121,10 +120,6 @@ class _Settings(General):
             self.passes += option.pipeline(PASSES)
         elif option.name in _GENERAL_NAMES:
             super().apply(option)
-            if option.name == "load-plugin":
-                self.plugins.append(f"--load-plugin={option.text}")
-            elif option.name == "no-plugins":
-                self.plugins.append("--no-plugins")
         else:
             self.last[option.name] = option
 
@@ -200,11 +195,10 @@ def _run(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> 
 
 
 def _reduce(settings: _Settings, reporter: Reporter, stdin: TextIO, stdout: TextIO) -> None:
-    import tempfile
     from pathlib import Path
 
     from scaly_ir.text.diagnostics import Diagnostic, error
-    from scaly_ir.tools.files import read_bytes
+    from scaly_ir.tools.files import read_bytes, temporary_folder
     from scaly_ir.tools.reduce.driver import Job, Reducer
     from scaly_ir.tools.reproducers import read_head
 
@@ -216,14 +210,14 @@ def _reduce(settings: _Settings, reporter: Reporter, stdin: TextIO, stdout: Text
     name = stdin_name if settings.file == "-" else settings.file
     reproducer = None
     if "test" not in settings.last and "miscompile" not in settings.last:
-        reproducer = read_head(data.decode("utf-8", "replace"))
+        reproducer = read_head(data.decode("utf-8", "replace"), settings.plugins)
         passes = _passes_of(reproducer, name, settings)
         settings.passes = settings.passes or passes
     if not settings.has_test and reproducer is None:
         raise UsageError(
             f"'{name}' is no reproducer, so give --test, --error, --crash or --miscompile to say what is interesting"
         )
-    with tempfile.TemporaryDirectory(prefix="scaly-reduce-", ignore_cleanup_errors=True) as folder:
+    with temporary_folder("scaly-reduce-") as folder:
         base = "stdin.sir" if settings.file == "-" else os.path.basename(settings.file)
         job = Job(
             name,

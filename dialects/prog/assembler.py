@@ -66,7 +66,8 @@ class Assembler(Scalars):
         """Return the value of a statement whose suffix says `dtype`."""
         node = item if type(item) is Node else self.typed(item, dtype)
         if node.type is not dtype:
-            self.fail(f"the value is {node.type}, but the statement says {dtype}", at, "statement-dtype")
+            typed = "has no type" if node.type is None else f"is {node.type}"
+            self.fail(f"the value {typed}, but the statement says {dtype}", at, "statement-dtype")
         return node
 
     def store(self, item: Item, place: Place, dtype: DType, at: At = None) -> Node:

@@ -129,7 +129,7 @@ def call_kinds(node: Node, context: Context) -> Faults:
 def call_view_dtypes(node: Node, context: Context) -> Faults:
     """A place passed to a call has the element type of its buffer."""
     for argument in _arguments(node, context):
-        if argument.node.type is not argument.dtype and argument.node.op is ops.VIEW:
+        if argument.node.type not in (None, argument.dtype) and argument.node.op is ops.VIEW:
             name = value_name(argument.name)
             reason = f"view dtype {argument.node.type} differs from buffer {name} dtype {argument.dtype}"
             yield Fault(reason, node, argument.position, context.declared_before(argument.name))

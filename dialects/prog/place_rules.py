@@ -1,6 +1,7 @@
 """What must hold for a `prog` node where it stands: names, storage and indices (program specification 3.2).
 
-Rules of calls and of whole procedures are in `call_rules.py`.
+Rules of calls and of whole procedures are in `call_rules.py`. A node without a type breaks `dtype-is-DType` and no rule
+here.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ def var_dtype(node: Node, context: Context) -> Faults:
         declared = None if declaration.kind in ("buffer", "") else declaration.dtype
     else:
         declared = INT64 if _is_reserved(name) else None
-    if declared is None or node.type is declared:
+    if declared is None or node.type is declared or node.type is None:
         return ()
     reason = f"variable {value_name(name)} has dtype {declared}, used as {node.type}"
     return (Fault(reason, node, "", context.declared_before(str(name))),)
@@ -72,7 +73,7 @@ def view_dtype(node: Node, context: Context) -> Faults:
     """A view has the element type of its buffer."""
     name = node.attrs.get("buffer")
     declaration = context.names.get(name) if type(name) is str else None
-    if declaration is None or declaration.dtype is node.type or declaration.kind != "buffer":
+    if declaration is None or declaration.dtype is node.type or declaration.kind != "buffer" or node.type is None:
         return ()
     reason = f"view dtype {node.type} differs from buffer {value_name(name)} dtype {declaration.dtype}"
     return (Fault(reason, node, "", context.declared_before(str(name))),)
@@ -180,6 +181,8 @@ def store_dtype(node: Node, context: Context) -> Faults:
     """A value has the element type of the buffer it is stored in."""
     args = node.args
     if len(args) != 2 or args[0].type is node.type or args[0].op is not ops.VIEW:
+        return ()
+    if node.type is None or args[0].type is None:
         return ()
     name = args[0].attrs.get("buffer")
     declaration = context.names.get(name) if type(name) is str else None

@@ -8,10 +8,11 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
+from scaly_ir.text.terminals import scan
 from tests.docs.textmate import Grammar
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -96,6 +97,57 @@ def test_every_listing_is_covered(grammar: Grammar, about_mistakes: bool) -> Non
     assert bare == []
     if not about_mistakes:
         assert invalid == []
+
+
+TYPE: Final = {
+    *("storage.type.sir", "storage.type.element.sir", "storage.modifier.sir", "constant.numeric.shape.sir", ""),
+    *("punctuation.section.sir", "punctuation.separator.sir"),
+}
+PATTERN: Final = {"entity.other.attribute-name.sir", "keyword.operator.sir", "constant.numeric.sir"}
+SCOPES: Final[dict[str, set[str]]] = {
+    "VALUE": {"variable.other.sir"},
+    "ARROW": {"keyword.operator.sir"},
+    "PUNCTUATION": {"punctuation.section.sir", "punctuation.separator.sir", "keyword.operator.sir"},
+    "NAME": {
+        *("entity.name.namespace.sir", "punctuation.separator.namespace.sir"),
+        *("support.function.sir", "keyword.control.sir"),
+    },
+    "FLOAT": {"constant.numeric.sir"},
+    "INT": {"constant.numeric.sir"},
+    "MEMREF": TYPE,
+    "TENSOR": TYPE | PATTERN | {"constant.other.alias.sir"},
+    "SPARSE": TYPE | PATTERN,
+    "PATTERN": {"constant.other.alias.sir"},
+    "WORD": {
+        *("entity.other.attribute-name.sir", "keyword.other.sir", "storage.type.element.sir", "constant.other.sir"),
+        *("constant.language.sir", "storage.type.sir"),
+    },
+    "SYMBOL": {"entity.name.function.sir"},
+    "STRING": {"string.quoted.double.sir", "constant.character.escape.sir"},
+    "ANGLE": {"punctuation.section.sir"},
+}
+"""The scopes within each kind of token; a name of an operation and a type have several, the others one."""
+
+
+def test_the_grammar_cuts_as_the_reader_does(grammar: Grammar) -> None:
+    known: dict[str, list[str]] = {}
+    met, wrong = set(), []
+    for path in LISTINGS:
+        if _is_about_mistakes(path):
+            continue
+        text = path.read_text(encoding="utf-8")
+        scopes: list[str] = []
+        for line in text.split("\n"):
+            if line not in known:
+                known[line] = grammar.scopes(line)
+            scopes += [*known[line], ""]
+        for kind, token, start, end in scan(text, numbered=True):
+            found = set(scopes[start:end])
+            met.add(kind)
+            if kind != "END" and not found <= SCOPES[kind]:
+                wrong.append((path.name, token, found))
+    assert wrong == []
+    assert met == {*SCOPES, "END"}
 
 
 @pytest.mark.parametrize(

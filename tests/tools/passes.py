@@ -52,6 +52,17 @@ class Recurses(_ProgPass):
 
 
 @dataclass(frozen=True)
+class Swells(_ProgPass):
+    """Want more memory than there is."""
+
+    name: ClassVar[str] = "swells"
+
+    def run(self, root: Node) -> Node:
+        """Raise what an allocation does."""
+        raise MemoryError
+
+
+@dataclass(frozen=True)
 class Refuses(_ProgPass):
     """Fail in the way a pass may."""
 
@@ -142,5 +153,5 @@ class Options(_ProgPass):
 
 REGISTRY: Final = {
     cls.name: f"{__name__}:{cls.__name__}"
-    for cls in (Same, Raises, Recurses, Refuses, Stumbles, Nothing, Breaks, Mangles, Mends, Options)
+    for cls in (Same, Raises, Recurses, Swells, Refuses, Stumbles, Nothing, Breaks, Mangles, Mends, Options)
 }

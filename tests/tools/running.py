@@ -6,7 +6,9 @@ import io
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Final, NamedTuple
 
 from scaly_ir.tools.entry import Main
@@ -133,3 +135,22 @@ def scaly_opt_process(*argv: str, stdin: bytes = b"", **changes: str) -> subproc
     """Run scaly-opt as a process of its own."""
     command = [*PROCESS, *argv]
     return subprocess.run(command, input=stdin, capture_output=True, env=environment(**changes), check=False)
+
+
+def started_with(value: str, patience: float = 10.0) -> list[str]:
+    """Return the processes that have a value in their environment, on Linux; those just killed have a moment to go."""
+    deadline = time.monotonic() + patience
+    while (found := _running_with(value)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return found
+
+
+def _running_with(value: str) -> list[str]:
+    found = []
+    for other in Path("/proc").glob("[0-9]*/environ") if sys.platform == "linux" else ():
+        try:
+            if value.encode() in other.read_bytes():
+                found.append(str(other))
+        except OSError:
+            continue
+    return found

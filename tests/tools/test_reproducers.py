@@ -54,3 +54,12 @@ def test_the_message_of_the_failure(failed: str, message: str, matches: bool) ->
 
 def test_a_failure_without_a_message() -> None:
     assert Head("1", failed="p: gone").error == ""
+
+
+def test_the_command_is_one_for_a_shell_and_loads_plug_ins() -> None:
+    head = read_head("// scaly-reproducer: 1\n// pipeline: p\n", ["--load-plugin=a:b"])
+    assert head is not None
+    assert head.command("x y.sir") == "scaly-opt --load-plugin=a:b --run-reproducer 'x y.sir'"
+    assert head.header("q", "z.sir") == (
+        "// scaly-reproducer: 1\n// pipeline: q\n// run: scaly-opt --load-plugin=a:b --run-reproducer z.sir\n"
+    )

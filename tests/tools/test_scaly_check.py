@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import signal
 import subprocess
@@ -143,6 +144,86 @@ def test_the_process_is_left_as_it_was() -> None:
     subprocess.run([sys.executable, "run.py"], env=_environment(), check=True)
 
 
+# --- messages for programs --------------------------------------------------------------------------------------------
+
+PLUGIN = "def shout(root):\n    raise KeyError(3)\n\ndef register(registry):\n    registry.add_pass('shout', shout)\n"
+
+
+def _objects(*argv: str) -> list[tuple[object, ...]]:
+    """Run the tool; return the places, codes and messages on standard error, on which there must be nothing else."""
+    found = [json.loads(line) for line in _check("--diagnostics=json", *argv).err.splitlines()]
+    assert {fields["severity"] for fields in found} <= {"error"}
+    return [(fields["file"], fields["line"], fields["column"], fields["code"], fields["message"]) for fields in found]
+
+
+def test_what_is_wrong_comes_as_objects() -> None:
+    _write(
+        {
+            "testdata/a.sir": FAILS,
+            "testdata/b.sir": PASSES + "// CHECK-NXET: a\n// CHECK a\n",
+            "testdata/c.sir": PASSES,
+            "testdata/d.sir": "// RUN: cat nope\n",
+            "testdata/e.sir": f"// XFAIL: *\n{PASSES}",
+        }
+    )
+    found = _objects()
+    assert sorted(found, key=str) == [
+        ("testdata/a.sir", 2, 11, "check", "CHECK: no match in the rest of the output"),
+        ("testdata/b.sir", 3, 4, "check-directive", "unknown directive 'CHECK-NXET'; did you mean 'CHECK-NEXT'?"),
+        ("testdata/b.sir", 4, 4, "check-directive", "missing ':' right after 'CHECK'"),
+        (
+            "testdata/d.sir",
+            1,
+            9,
+            "exit-code",
+            "'cat' exited with 1, expected 0; write 'not' before it if that is meant",
+        ),
+        ("testdata/e.sir", 2, 1, "test", "[XPASS(strict)] XFAIL: *"),
+    ]
+    assert sorted(_objects("-n2"), key=str) == sorted(found, key=str)
+    assert _objects("testdata/c.sir") == []
+
+
+def test_notes_say_what_was_found() -> None:
+    _write({"testdata/a.sir": FAILS, "testdata/d.sir": "// RUN: cat nope\n"})
+    check, run = [json.loads(line)["notes"] for line in _check("--diagnostics=json").err.splitlines()]
+    assert [(each["file"], each["line"], each["message"]) for each in check] == [
+        ("<run1 output>", 1, "searched from here"),
+    ]
+    assert run[0]["message"].startswith("'cat' wrote to standard error:\n  cat: error: cannot read 'nope'")
+
+
+def test_what_has_no_place_comes_as_an_object_too() -> None:
+    _write({"testdata/x.sir": PASSES, "testdata/y.sir": FAILS})
+    assert _objects("-k", "none") == [(None, None, None, "no-test", "no golden test was run")]
+    (found,) = _objects("testdata/x.sir::run9")
+    assert found[:4] == (None, None, None, "usage")
+    assert str(found[4]).startswith("not found: ")
+    (found,) = _objects("testdata/y.sir", "--update")
+    assert found[:4] == ("testdata/y.sir", 1, 1, "check-written")
+
+
+# --- options for the tools in RUN lines -------------------------------------------------------------------------------
+
+
+def test_a_plug_in_is_loaded_in_all_tools() -> None:
+    _write({"mine.py": PLUGIN, "testdata/x.sir": "// RUN: echo a | cat\n// RUN: scaly-opt %s --shout\n"})
+    assert "unknown option '--shout'" in _check().out
+    for processes in ([], ["-n2"]):
+        done = _check("--load-plugin=mine:register", *processes)
+        assert "internal error in pass 'shout': KeyError: 3" in done.out
+        assert "or: scaly-check --load-plugin=mine:register testdata/x.sir::run2\n" in done.out
+        assert "Traceback" not in done.out
+    assert "\n      raise KeyError(3)\n" in _check("--load-plugin", "mine:register", "--traceback").out
+
+
+def test_the_command_for_an_update_that_fails() -> None:
+    _write({"testdata/x.sir": "// RUN: cat nope | filecheck %s\n"})
+    done = _check("--update", "--no-plugins")
+    assert "or: scaly-check --no-plugins testdata/x.sir --diff\n" in done.out
+    assert "'cat' exited with 1" in _check("testdata/x.sir", "--diff").out
+
+
 # --- packages that are missing ----------------------------------------------------------------------------------------
 
 
@@ -174,10 +255,12 @@ def _hide(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
     ("argv", "message"),
     [
         (["--updat"], "unknown option '--updat'; did you mean '--update' or '--update-checks'?"),
+        (["--lf"], "unknown option '--lf'; those of pytest go behind '--'"),
         (["--force"], "option '--force' needs '--update' or '--diff'"),
         (["-k"], "option '-k' needs a value"),
         (["--color=blue"], "option '--color' expects 'auto', 'always' or 'never', got 'blue'"),
         (["--diff=x"], "option '--diff' takes no value"),
+        (["--load-plugin=x"], "option '--load-plugin' expects MODULE:FUNCTION, got 'x'"),
         (["-"], "golden tests are files and folders; '-' is none"),
     ],
 )

@@ -35,6 +35,7 @@ def test_every_violation_is_shown_where_it_is() -> None:
     [
         ("raises", 3, "internal error in pass 'raises': KeyError: 3"),
         ("recurses", 3, "internal error in pass 'recurses': too deeply nested"),
+        ("swells", 1, "pass 'swells' finds no memory"),
         ("refuses", 1, "pass 'refuses' does not take this"),
         ("stumbles", 1, "pass 'stumbles' failed: no such thing"),
         ("nothing", 1, "pass 'nothing' failed without a message"),

@@ -36,15 +36,16 @@ def test_a_run_from_the_shell() -> None:
 
 
 @posix
-def test_an_interrupt_is_silent_and_leaves_no_file() -> None:
+@pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 143), ("SIGHUP", 129)])
+def test_an_interrupt_is_silent_and_leaves_no_file(name: str, code: int) -> None:
     Path("x.sir").write_text(TEN_LINES)
     Path("out.sir").write_text("old")
     command = [*PROCESS, "-v", "x.sir", "-", "-o", "out.sir"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()) as process:
         assert process.stderr is not None
         assert process.stderr.readline() == b"scaly-opt: reading x.sir\n"  # next it waits for standard input
-        process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=30) == 130
+        process.send_signal(getattr(signal, name))
+        assert process.wait(timeout=30) == code
         assert process.stderr.read() == b""
     assert Path("out.sir").read_text() == "old"
     assert sorted(os.listdir()) == ["out.sir", "x.sir"]

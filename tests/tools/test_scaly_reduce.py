@@ -252,6 +252,22 @@ def test_a_file_that_does_not_verify() -> None:
     )
 
 
+def test_an_operation_that_is_not_valid_gets_other_operands() -> None:
+    Path("x.sir").write_text(
+        "expr.func @f(%x: tensor<8xfloat64>) -> (%y: tensor<8xfloat64>) {\n"
+        '  %0 = expr.input {name="x"} : tensor<8xfloat64>\n'
+        "  %1 = expr.sin(%0) : tensor<8xfloat64>\n"
+        "  %2 = expr.slice(%1) {index=[slice(0, 4, None)]} : tensor<4xfloat64>\n"
+        "  %3 = expr.add(%1, %2) : tensor<8xfloat64>\n"
+        "  expr.return %3\n}\n"
+    )
+    assert scaly_reduce("x.sir", "--error=broadcast", "--allow-invalid", "-q") == (0, "", "")
+    kept = Path("x.reduced.sir").read_text()
+    assert "expr.add(" in kept
+    assert "expr.sin" not in kept
+    assert "expr.slice" not in kept
+
+
 def test_a_file_that_cannot_be_read_as_ir() -> None:
     Path("x.sir").write_text(BAD_SYNTAX)
     done = scaly_reduce("x.sir", "--error=expected 'step'")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tools.running import CHAIN, environment
+from tests.tools.running import CHAIN, environment, started_with
 
 pytestmark = [
     pytest.mark.usefixtures("workspace"),
@@ -21,7 +21,8 @@ pytestmark = [
 TOOL = (sys.executable, "-m", "scaly_ir.tools.scaly_reduce")
 
 
-def test_an_interrupt_keeps_the_best_so_far_and_ends_what_runs() -> None:
+@pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 143)])
+def test_an_interrupt_keeps_the_best_so_far_and_ends_what_runs(name: str, code: int) -> None:
     Path("x.sir").write_text(CHAIN)
     Path("tmp").mkdir()
     Path("test.sh").write_text(
@@ -37,30 +38,15 @@ def test_an_interrupt_keeps_the_best_so_far_and_ends_what_runs() -> None:
         deadline = time.monotonic() + 60
         while not Path("waiting").exists() and time.monotonic() < deadline:
             time.sleep(0.02)
-        process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=30) == 130
+        process.send_signal(getattr(signal, name))
+        assert process.wait(timeout=30) == code
         assert process.stderr is not None
         assert process.stderr.read() == b""
     best = Path("x.reduced.sir").read_text()
     assert "prog.neg" in best
     assert len(best) < len(CHAIN)
     assert os.listdir("tmp") == []
-    deadline = time.monotonic() + 10
-    while _started_with(changes["TMPDIR"]) and time.monotonic() < deadline:  # one that was killed takes a moment to go
-        time.sleep(0.05)
-    assert not _started_with(changes["TMPDIR"])
-
-
-def _started_with(value: str) -> list[str]:
-    """Return the processes that have a value in their environment, on Linux."""
-    found = []
-    for other in Path("/proc").glob("[0-9]*/environ") if sys.platform == "linux" else ():
-        try:
-            if value.encode() in other.read_bytes():
-                found.append(str(other))
-        except OSError:
-            continue
-    return found
+    assert not started_with(changes["TMPDIR"])
 
 
 def test_help_and_version_load_little() -> None:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from scaly_ir.tools import scaly_run as tool
-from scaly_ir.tools.entry import ended_by_interrupts
+from scaly_ir.tools.interrupts import ending_at_once
 from tests.tools.run_cases import SCALE, needs_cc, same, scaly_run
 from tests.tools.running import environment
 
@@ -80,7 +80,7 @@ def test_an_interrupt_ends_compiled_code() -> None:
 
 def test_an_interrupt_is_left_to_whoever_calls_the_tool_as_a_function() -> None:
     before = signal.getsignal(signal.SIGINT)
-    with ended_by_interrupts():
+    with ending_at_once():
         assert signal.getsignal(signal.SIGINT) is before
 
 
@@ -290,7 +290,7 @@ def test_kept_files_and_the_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     assert len(os.listdir("cache")) == 1
     Path("file").write_text("")
     done = scaly_run(*INPUTS, "--engine=c", "--keep=file")
-    assert (done.code, "cannot write to 'file': File exists" in done.err) == (1, True)
+    assert (done.code, "cannot write 'file': File exists" in done.err) == (1, True)
 
 
 OVERFLOW = """\

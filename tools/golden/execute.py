@@ -6,10 +6,8 @@ Owns streams, redirections, exit codes and what counts as success. It explains n
 from __future__ import annotations
 
 import io
-import os
 import shutil
 import signal
-import subprocess
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -24,6 +22,7 @@ from scaly_ir.tools.golden.commands import IN_PROCESS, Tool, ToolError, find
 from scaly_ir.tools.golden.golden_file import BadTestFileError, GoldenTest, read_source
 from scaly_ir.tools.golden.matcher import CheckResult
 from scaly_ir.tools.golden.run_line import Command, Paths, RunLine, Stderr
+from scaly_ir.tools.programs import run_program
 
 Check: TypeAlias = Callable[[CheckOptions, Source, Source], CheckResult]
 """What `filecheck` does with its options, the text with the directives and the output."""
@@ -80,7 +79,7 @@ def run(test: GoldenTest, line: RunLine, paths: Paths, *, check: Check = matcher
 
 
 def _run(test: GoldenTest, line: RunLine, command: Command, paths: Paths, data: bytes, check: Check) -> Done:
-    arguments = [paths.expand(word.text) for word in command.words]
+    arguments = paths.arguments(command)
     if command.stdin:
         name = paths.expand(command.stdin.text)
         try:
@@ -155,10 +154,7 @@ def _spawn(arguments: Sequence[str], data: bytes, merged: bool) -> _Raw:
         known = [*IN_PROCESS, *check_options.NAMES, "not"]
         message = f"command '{arguments[0]}' is not found{did_you_mean(arguments[0], known)}\n".encode()
         return _Raw(_NOT_FOUND, message if merged else b"", b"" if merged else message)
-    error = subprocess.STDOUT if merged else subprocess.PIPE
-    done = subprocess.run(
-        [program, *arguments[1:]], input=data, stdout=subprocess.PIPE, stderr=error, env=os.environ, check=False
-    )
+    done = run_program([program, *arguments[1:]], data, merged=merged)
     return _Raw(done.returncode, done.stdout, done.stderr or b"")
 
 

@@ -5,7 +5,7 @@ Owns the order in which a file is judged. What it returns can be run without a f
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +18,11 @@ from scaly_ir.tools.golden.run_line import RunLine
 
 
 class BadTestFileError(Exception):
-    """Refuse a test file; the text is the finished message, places included."""
+    """Refuse a test file for `problems`; the text is the finished message, places included."""
+
+    def __init__(self, problems: Sequence[Diagnostic], text: str = "") -> None:
+        self.problems = _one_for_each_place(problems)
+        super().__init__(text or _rendered(self.problems))
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +49,7 @@ def load(path: Path, name: str) -> GoldenTest:
         )
         problems.append(error(message, Span(source, 0, 0), "run-line"))
     if problems:
-        raise BadTestFileError(render_all(problems))
+        raise BadTestFileError(problems)
     return GoldenTest(path, source, tuple(runs), applies)
 
 
@@ -54,18 +58,23 @@ def read_source(path: Path, name: str) -> Source:
     try:
         return Source.from_bytes(path.read_bytes(), name)
     except OSError as problem:
-        raise BadTestFileError(f"error: cannot read '{name}': {problem.strerror}") from None
+        raise BadTestFileError([error(f"cannot read '{name}': {problem.strerror}", code="read")]) from None
     except DecodeError as problem:
         place = Span(problem.source, problem.offset, problem.offset + 1) if problem.source else None
-        raise BadTestFileError(render(error(str(problem), place))) from None
+        raise BadTestFileError([error(str(problem), place, "encoding")]) from None
 
 
-def render_all(problems: Iterable[Diagnostic]) -> str:
-    """Show errors in the order of their places, the first one of each place, and how many there are."""
+def _one_for_each_place(problems: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """Return errors in the order of their places, the first one of each."""
     at: dict[int, Diagnostic] = {}
     for problem in problems:
         at.setdefault(problem.span.start if problem.span else -1, problem)
-    shown = [render(at[start]) for start in sorted(at)]
+    return tuple([at[start] for start in sorted(at)])
+
+
+def _rendered(problems: Sequence[Diagnostic]) -> str:
+    """Return errors as they are shown, and how many there are."""
+    shown = [render(problem) for problem in problems]
     if len(shown) > 1:
         shown.append(f"{len(shown)} errors")
     return "\n".join(shown)

@@ -20,7 +20,7 @@ from scaly_ir.tools.golden.run_line import Command, RunLine, Word
 # The first word of a comment, what follows it up to a colon, and the colon.
 _OPENING: Final = re.compile(r"//+[ \t]*(([A-Za-z][\w-]*)(?:\{[A-Za-z]*\})?)([ \t]*)(:?)[ \t]*(\S*)")
 _KEYWORDS: Final = ("RUN", "REQUIRES", "UNSUPPORTED", "XFAIL")
-_PROSE: Final = frozenset({*_KEYWORDS, "COM", "NOTE", "TODO", "FIXME", "XXX"})
+_PROSE: Final = frozenset({*_KEYWORDS, "COM", "NOTE", "TODO", "FIXME", "XXX", "HACK", "BUG", "WARNING", "NB"})
 _SUFFIXES: Final = ("", *[f"-{kind}" for kind in KINDS])
 _KIND: Final = re.compile(rf"-(?:{'|'.join(KINDS)}|COUNT-\d+)$")
 _SHORT: Final = 4  # a prefix with fewer letters is too easily an ordinary word
@@ -122,8 +122,8 @@ def _directive(opening: re.Match[str], prefixes: tuple[str, ...]) -> str:
     meant = _meant(word, known)
     if meant:
         return f"unknown directive '{word}'; did you mean '{meant}'?"
-    if not kind and not plain.startswith("CHECK"):
-        return ""
+    if not kind and not plain.startswith("CHECK") and not (plain.isupper() and len(plain) > 2):
+        return ""  # prefixes are in capitals
     if not prefixes:
         return f"no RUN line checks this; add '| filecheck %s --check-prefix={prefix}' to one"
     return f"no RUN line uses the prefix '{prefix}'; they use {', '.join([repr(name) for name in prefixes])}"

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
 if TYPE_CHECKING:
+    from scaly_ir.text.diagnostics import Diagnostic
     from scaly_ir.tools.golden.execute import Check
-    from scaly_ir.tools.golden.golden_file import GoldenTest
-    from scaly_ir.tools.golden.run_line import RunLine
+    from scaly_ir.tools.golden.golden_file import BadTestFileError, GoldenTest
+    from scaly_ir.tools.golden.run_line import Paths, RunLine
 
 _INI: Final = "scaly_golden_paths"
 _UPDATE_OPTIONS: Final = {
@@ -31,7 +32,19 @@ _KEPT: Final = pytest.StashKey[Path]()
 
 
 class GoldenFailure(Exception):  # noqa: N818 - what pytest calls a failure is no error of the program
-    """End an item; the argument is the finished report."""
+    """End an item for `problems`; the text is the finished report."""
+
+    def __init__(self, problems: Sequence[Diagnostic], text: str) -> None:
+        self.problems = tuple(problems)
+        super().__init__(text)
+
+
+class BadFile(pytest.Collector.CollectError):
+    """End the collection of a file for `problems`."""
+
+    def __init__(self, failure: BadTestFileError) -> None:
+        self.problems = failure.problems
+        super().__init__(str(failure))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -40,6 +53,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("scaly-ir", "golden tests of scaly-ir (.sir files)")
     for name, text in _UPDATE_OPTIONS.items():
         group.addoption(f"--{name}", action="store_true", help=text)
+    group.addoption(
+        "--scaly-tool-option",
+        action="append",
+        default=[],
+        metavar="OPTION",
+        help="an option for each of scaly-ir's tools in RUN lines; repeatable",
+    )
     group.addoption(
         "--scaly-filecheck",
         metavar="PROGRAM",
@@ -102,7 +122,7 @@ class GoldenFile(pytest.File):
         try:
             test = load(self.path, shown(self.path, self.config))
         except BadTestFileError as problem:
-            raise self.CollectError(str(problem)) from None
+            raise BadFile(problem) from None
         skipped, failing = test.conditions.skip_reason(), test.conditions.xfail_reason()
         for line in test.runs:
             item = GoldenItem.from_parent(self, name=line.name, test=test, line=line)
@@ -124,6 +144,10 @@ class Item(pytest.Item):
             return str(excinfo.value)
         if isinstance(excinfo.value, MissingPackageError):
             return f"error: {excinfo.value}"
+        if isinstance(excinfo.value, OSError):  # as when there is no room for what is kept of a failure
+            from scaly_ir.tools.files import cannot_go_on
+
+            return f"error: {cannot_go_on(excinfo.value)}"
         return super().repr_failure(excinfo, style)
 
 
@@ -137,21 +161,24 @@ class GoldenItem(Item):
 
     def runtest(self) -> None:
         """Run the line; raise `GoldenFailure` with the report."""
+        from scaly_ir.text.diagnostics import render
         from scaly_ir.tools.golden import report
         from scaly_ir.tools.golden.execute import run
         from scaly_ir.tools.golden.isolation import isolated
-        from scaly_ir.tools.golden.run_line import Paths, needs_temporary
+        from scaly_ir.tools.golden.run_line import needs_temporary
 
         temporary = kept_folder(self) if needs_temporary(self.line) else None
-        paths = Paths(self.path, temporary / f"{self.path.stem}.tmp" if temporary else None)
+        paths = paths_of(self, temporary)
         with isolated(self.path.parent) as changes:
             done = run(self.test, self.line, paths, check=checker(self.config))
         if any(command.failure for command in done):
             keep = temporary or kept_folder(self)
-            explained = [report.explain(self.test, self.line, done, paths, keep, self.nodeid)]
-            raise GoldenFailure("\n\n".join([*explained, *report.changed(self.line, changes)]))
+            explained = report.explain(self.test, self.line, done, paths, keep, self.nodeid)
+            more = report.changed(self.line, changes)
+            raise GoldenFailure([report.fault(done), *more], "\n\n".join([explained, *map(render, more)]))
         if changes:
-            raise GoldenFailure(*report.changed(self.line, changes))
+            problems = report.changed(self.line, changes)
+            raise GoldenFailure(problems, *map(render, problems))
         if temporary:
             shutil.rmtree(temporary, ignore_errors=True)
 
@@ -176,6 +203,15 @@ def shown(path: Path, config: pytest.Config) -> str:
     """Return the path as somebody in the folder where pytest was started would type it."""
     start = config.invocation_params.dir
     return Path(os.path.relpath(path, start)).as_posix() if path.is_relative_to(start) else path.as_posix()
+
+
+def paths_of(item: pytest.Item, folder: Path | None) -> Paths:
+    """Return what the RUN lines of an item stand for, with temporary files in `folder`."""
+    from scaly_ir.tools.golden.commands import TOOLS
+    from scaly_ir.tools.golden.run_line import Paths
+
+    temporary = folder / f"{item.path.stem}.tmp" if folder else None
+    return Paths(item.path, temporary, item.config.option.scaly_tool_option, TOOLS)
 
 
 def kept_folder(item: pytest.Item) -> Path:

@@ -12,11 +12,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from scaly_ir.text.diagnostics import error, note, render
+from scaly_ir.text.diagnostics import Diagnostic, error, note, render
 from scaly_ir.text.source import Source, Span
+from scaly_ir.tools.files import reason, write_atomically
 from scaly_ir.tools.golden.execute import INTERNAL_ERROR, Done
 from scaly_ir.tools.golden.golden_file import GoldenTest
-from scaly_ir.tools.golden.matcher import Mismatch
+from scaly_ir.tools.golden.matcher import CheckResult, Mismatch
 from scaly_ir.tools.golden.run_line import Paths, RunLine, spell
 
 _AROUND: Final = 5  # lines of output before and after
@@ -28,18 +29,15 @@ _NEAR_SHARE: Final = 0.6  # of the wanted characters
 
 def explain(test: GoldenTest, line: RunLine, done: Sequence[Done], paths: Paths, keep: Path, node_id: str) -> str:
     """Return the report on a line that failed and write what its commands printed to files in the folder `keep`."""
-    failed = next(command for command in done if command.failure)
-    check = failed.check if not failed.command.negated or failed.code == INTERNAL_ERROR else None
+    failed = _failed(done)
+    check = _to_blame(failed)
+    parts = [render(_blamed(failed))]
     if check and check.mismatch:
-        parts = [_mismatch(check.mismatch)]
         parts += _excerpt(check.output, check.mismatch)
-    else:
-        message = f"filecheck: {check.message}" if check and check.message else failed.failure
-        parts = [render(error(message, failed.command.words[0].span))]
     if check and check.remarks:
         parts.append(f"filecheck remarked:\n{_indented(check.remarks)}")
     for command in done:
-        parts += _printed(command, command is failed)
+        parts += _printed(command, failed=command is failed)
     others = [command for command in done if command.failure and command is not failed]
     parts += [render(note(f"after that, {command.failure}", command.command.words[0].span)) for command in others]
     parts.append(_repeat(test, line, paths, node_id))
@@ -47,13 +45,38 @@ def explain(test: GoldenTest, line: RunLine, done: Sequence[Done], paths: Paths,
     return "\n\n".join(parts)
 
 
-def _mismatch(mismatch: Mismatch) -> str:
+def fault(done: Sequence[Done]) -> Diagnostic:
+    """Return what is wrong with the first command that failed, with what it printed."""
+    failed = _failed(done)
+    blamed = _blamed(failed)
+    return replace(blamed, notes=(*blamed.notes, *map(note, _printed(failed, failed=True))))
+
+
+def _blamed(failed: Done) -> Diagnostic:
+    """Return what is wrong at the directive to blame or else at the command."""
+    check = _to_blame(failed)
+    if check and check.mismatch:
+        return _mismatch(check.mismatch)
+    message = f"filecheck: {check.message}" if check and check.message else failed.failure
+    return error(message, failed.command.words[0].span, "check" if check else "exit-code")
+
+
+def _failed(done: Sequence[Done]) -> Done:
+    return next(command for command in done if command.failure)
+
+
+def _to_blame(failed: Done) -> CheckResult | None:
+    """Return what a `filecheck` that should have succeeded found."""
+    return failed.check if not failed.command.negated or failed.code == INTERNAL_ERROR else None
+
+
+def _mismatch(mismatch: Mismatch) -> Diagnostic:
     diagnostic = mismatch.diagnostic()
     notes = list(diagnostic.notes)
     meant = mismatch.meant or _nearest(mismatch)
     if meant and mismatch.place and meant.position()[0] != mismatch.place.position()[0]:
         notes.append(note("possible intended match", meant))
-    return render(replace(diagnostic, notes=tuple(notes)))
+    return replace(diagnostic, notes=tuple(notes))
 
 
 def _nearest(mismatch: Mismatch) -> Span | None:
@@ -104,7 +127,7 @@ def _excerpt(output: Source, mismatch: Mismatch) -> list[str]:
     return ["\n".join(shown)]
 
 
-def _printed(done: Done, failed: bool) -> list[str]:
+def _printed(done: Done, *, failed: bool) -> list[str]:
     """Show what a command wrote to standard error, or a failed one to anywhere."""
     if done.check:
         return []  # said above
@@ -124,21 +147,34 @@ def _indented(text: str) -> str:
 
 def _repeat(test: GoldenTest, line: RunLine, paths: Paths, node_id: str) -> str:
     folder = shlex.quote(test.path.parent.as_posix())
-    return f"to repeat it: cd {folder} && {spell(line, paths)}\n          or: pytest {shlex.quote(node_id)}"
+    return f"to repeat it: cd {folder} && {spell(line, paths)}\n          or: {_again(node_id, paths.options)}"
+
+
+def _again(node_id: str, options: Sequence[str]) -> str:
+    """Return the command that runs an item; one that makes checks anew is only there when they are asked for."""
+    file = node_id.removesuffix("::update")
+    if file != node_id:
+        return shlex.join(["scaly-check", *options, file, "--diff"])
+    return shlex.join(["scaly-check", *options, node_id] if options else ["pytest", node_id])
 
 
 def _kept(done: Sequence[Done], failed: Done, keep: Path) -> str:
-    """Write all that was printed to files and return a line that names them."""
-    keep.mkdir(parents=True, exist_ok=True)
+    """Write all that was printed to files and return lines that name them, or say why there are none."""
     output = failed.check.output.text.encode() if failed.check else failed.piped
     files = [(keep / "output.txt", output)]
     log = b"".join([b"== " + one.command.title.encode() + b"\n" + one.stderr + one.trace.encode() for one in done])
     files.append((keep / "stderr.txt", log))
+    try:
+        keep.mkdir(parents=True, exist_ok=True)
+    except OSError as failure:
+        return f"full output: cannot be kept in '{keep.as_posix()}': {reason(failure)}"
     for file, data in files:
-        file.write_bytes(data)
+        fault = write_atomically(file.as_posix(), data)
+        if fault is not None:
+            return f"full output: {fault.message}"
     return f"full output: {files[0][0].as_posix()}\n     stderr: {files[1][0].as_posix()}"
 
 
-def changed(line: RunLine, changes: Sequence[str]) -> list[str]:
-    """Return the report on a line that left the process changed, which would fail other items, or nothing."""
-    return [render(error(f"this line {' and '.join(changes)}", line.span))] if changes else []
+def changed(line: RunLine, changes: Sequence[str]) -> list[Diagnostic]:
+    """Return what is wrong with a line that left the process changed, which would fail other items."""
+    return [error(f"this line {' and '.join(changes)}", line.span, "isolation")] if changes else []

@@ -8,7 +8,7 @@ from __future__ import annotations
 import enum
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -83,10 +83,20 @@ class RunLine:
 
 @dataclass(frozen=True, slots=True)
 class Paths:
-    """Say what `%s`, `%S` and `%t` stand for; `temporary` may be None for a line without `%t`."""
+    """Say what `%s`, `%S` and `%t` stand for; `temporary` may be None for a line without `%t`.
+
+    `options` are what each command in `tools` is given besides.
+    """
 
     file: Path
     temporary: Path | None = None
+    options: Sequence[str] = ()
+    tools: Collection[str] = ()
+
+    def arguments(self, command: Command) -> list[str]:
+        """Return the words of a command as they are run."""
+        name, *others = [self.expand(word.text) for word in command.words]
+        return [name, *(self.options if name in self.tools else ()), *others]
 
     def expand(self, text: str) -> str:
         """Replace the substitutions in a word."""
@@ -118,7 +128,7 @@ def spell(run: RunLine, paths: Paths) -> str:
 
 def _spell(command: Command, paths: Paths) -> str:
     parts = ["not"] if command.negated else []
-    parts += [shlex.quote(paths.expand(word.text)) for word in command.words]
+    parts += [shlex.quote(word) for word in paths.arguments(command)]
     if command.stdin:
         parts += ["<", shlex.quote(paths.expand(command.stdin.text))]
     if command.stderr is Stderr.PIPE:

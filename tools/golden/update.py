@@ -25,7 +25,7 @@ from scaly_ir.tools.golden.commands import IN_PROCESS
 from scaly_ir.tools.golden.directives import scan, union
 from scaly_ir.tools.golden.edited_lines import Line, new_line, read_lines, written
 from scaly_ir.tools.golden.functions import Key, headers, units
-from scaly_ir.tools.golden.golden_file import BadTestFileError, GoldenTest, read_source, render_all
+from scaly_ir.tools.golden.golden_file import BadTestFileError, GoldenTest, read_source
 from scaly_ir.tools.golden.isolation import isolated
 from scaly_ir.tools.golden.lint import lint, matchers, naming_word
 from scaly_ir.tools.golden.matcher import CheckResult
@@ -80,7 +80,7 @@ def write_checks(path: Path, name: str, paths: Paths, keep: Path, node_id: str, 
             break
         failure = last.write()
         if failure is not None:
-            raise BadTestFileError(render_all([failure]))
+            raise BadTestFileError([failure])
         last = update(path, name, paths, keep, node_id, force=force)
     return replace(last, before=first.before)
 
@@ -96,7 +96,7 @@ def update(path: Path, name: str, paths: Paths, keep: Path, node_id: str, *, for
     try:
         return file.updated(paths, keep, node_id)
     except ConflictError as conflict:
-        raise BadTestFileError(render_all([conflict.diagnostic])) from None
+        raise BadTestFileError([conflict.diagnostic]) from None
 
 
 class _File:
@@ -197,7 +197,8 @@ class _File:
         with isolated(self.test.path.parent):
             done = execute.run(self.test, line, paths, check=record)
         if any([each.failure and not (each.check and each.command.negated) for each in done]):
-            raise BadTestFileError(report.explain(self.test, line, done, paths, keep, node_id))
+            told = report.explain(self.test, line, done, paths, keep, node_id)
+            raise BadTestFileError([report.fault(done)], told)
         made = {id(each.command): each.check.output for each in done if each.check}
         for matcher in self.matchers:
             if matcher.run is line and id(matcher.command) in made:
@@ -216,7 +217,7 @@ def record(options: CheckOptions, expected: Source, output: Source) -> CheckResu
 def _refuse(problems: Iterable[Diagnostic]) -> None:
     found = list(problems)
     if found:
-        raise BadTestFileError(render_all(found))
+        raise BadTestFileError(found)
 
 
 def _after(lines: Sequence[Line], line: Line) -> int:

@@ -12,11 +12,13 @@ from typing import Any, Final
 
 import pytest
 
+from scaly_ir.text.diagnostics import error
+from scaly_ir.text.source import Source, Span
 from scaly_ir.tools.golden import matcher, report
 from scaly_ir.tools.golden.execute import run
 from scaly_ir.tools.golden.golden_file import BadTestFileError, GoldenTest, load
 from scaly_ir.tools.golden.isolation import isolated
-from scaly_ir.tools.golden.plugin import GoldenFailure, GoldenFile, Item, checker, kept_folder, shown
+from scaly_ir.tools.golden.plugin import BadFile, GoldenFailure, GoldenFile, Item, checker, kept_folder, paths_of, shown
 from scaly_ir.tools.golden.run_line import Paths, RunLine
 from scaly_ir.tools.golden.update import KeptError, update, write_checks
 
@@ -40,40 +42,44 @@ class UpdateItem(Item):
             matcher.require()  # before a file is written that could not be run
         name = shown(self.path, self.config)
         folder = kept_folder(self)
-        paths = Paths(self.path, folder / f"{self.path.stem}.tmp")
+        paths = paths_of(self, folder)
         try:
             make = update if self._preview else write_checks
             made = make(self.path, name, paths, folder, self.nodeid, force=self._force)
         except KeptError as reason:
             if self._named:
-                raise GoldenFailure(f"{name}: error: {reason}") from None
+                problem = error(str(reason), Span(Source(name, ""), 0, 0), "check-written")
+                raise GoldenFailure([problem], f"{name}: error: {reason}") from None
             pytest.skip(str(reason))
         except BadTestFileError as problem:
-            raise GoldenFailure(str(problem)) from None
+            raise GoldenFailure(problem.problems, str(problem)) from None
         self.user_properties.append((DIFF, "\n".join(made.diff)))
         if self._preview:
             return
-        problems = list(self._problems(name, paths, folder))
-        if problems:
-            raise GoldenFailure("the checks are written, and the test still does not pass:\n\n" + "\n\n".join(problems))
+        failures = list(self._failures(name, paths, folder))
+        if failures:
+            told = ["the checks are written, and the test still does not pass:", *map(str, failures)]
+            raise GoldenFailure([found for failure in failures for found in failure.problems], "\n\n".join(told))
         shutil.rmtree(folder, ignore_errors=True)
 
-    def _problems(self, name: str, paths: Paths, folder: Path) -> Iterator[str]:
+    def _failures(self, name: str, paths: Paths, folder: Path) -> Iterator[BadTestFileError]:
         try:
             test = load(self.path, name)
         except BadTestFileError as problem:
-            yield str(problem)
+            yield problem
             return
         for line in test.runs:
             yield from self._of_line(test, line, paths, folder)
 
-    def _of_line(self, test: GoldenTest, line: RunLine, paths: Paths, folder: Path) -> Iterator[str]:
+    def _of_line(self, test: GoldenTest, line: RunLine, paths: Paths, folder: Path) -> Iterator[BadTestFileError]:
         with isolated(self.path.parent) as changes:
             done = run(test, line, paths, check=checker(self.config))
         if any([command.failure for command in done]):
             node_id = self.nodeid.removesuffix(self.name) + line.name
-            yield report.explain(test, line, done, paths, folder / line.name, node_id)
-        yield from report.changed(line, changes)
+            told = report.explain(test, line, done, paths, folder / line.name, node_id)
+            yield BadTestFileError([report.fault(done)], told)
+        if changes:
+            yield BadTestFileError(report.changed(line, changes))
 
     def reportinfo(self) -> tuple[Path, int, str]:
         """Return the place of the file and what to call the item in a heading."""
@@ -96,7 +102,7 @@ def collect(file: GoldenFile) -> Iterator[UpdateItem]:
     try:
         applies, _ = conditions.parse(read_source(file.path, shown(file.path, file.config)))
     except BadTestFileError as problem:
-        raise file.CollectError(str(problem)) from None
+        raise BadFile(problem) from None
     reason = applies.skip_reason() or applies.xfail_reason()
     if reason:
         item.add_marker(pytest.mark.skip(reason=reason))

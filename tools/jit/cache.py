@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
-import subprocess
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, TypeVar
 
 from scaly_ir.errors import CompileError
+from scaly_ir.tools.files import temporary_folder
 from scaly_ir.tools.jit.toolchain import LIBRARY_SUFFIX, Toolchain
+from scaly_ir.tools.programs import run_program
 
 _T = TypeVar("_T")
 
@@ -78,16 +77,14 @@ def _compile_into(folder: Path, source: str, toolchain: Toolchain, *, replace: b
     """Compile into a folder of this process's own and rename that; once more if somebody deleted it meanwhile."""
     for attempt in range(2):
         folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        private = Path(tempfile.mkdtemp(prefix=f".{folder.name[:16]}-{os.getpid()}-", dir=folder.parent))
         try:
-            build(private, source, toolchain, kept=folder.with_name(f"failed-{folder.name[:16]}"))
-            _publish(private, folder, replace=replace)
+            with temporary_folder(f".{folder.name[:16]}-{os.getpid()}-", str(folder.parent)) as private:
+                build(Path(private), source, toolchain, kept=folder.with_name(f"failed-{folder.name[:16]}"))
+                _publish(Path(private), folder, replace=replace)
             return
         except FileNotFoundError:
             if attempt:
                 raise
-        finally:
-            shutil.rmtree(private, ignore_errors=True)
 
 
 def _publish(private: Path, folder: Path, *, replace: bool) -> None:
@@ -128,11 +125,10 @@ def _write(path: Path, text: str) -> None:
 
 def run_compiler(arguments: Sequence[str], folder: Path, target: str) -> str | None:
     """Run a compiler in a folder; return the beginning of what it says when it fails, or makes no file `target`."""
-    environment = {**os.environ, "LC_ALL": "C"}
+    # What it leaves when it is ended goes with the folder.
+    environment = {**os.environ, "LC_ALL": "C", "TMPDIR": str(folder)}
     try:
-        done = subprocess.run(
-            arguments, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, env=environment, check=False
-        )
+        done = run_program(arguments, folder=folder, environment=environment)
     except FileNotFoundError:
         raise
     except OSError as failure:
@@ -153,9 +149,5 @@ def first_lines(text: str) -> str:
 @contextmanager
 def temporary_root() -> Iterator[Path]:
     """Give a folder that is gone afterwards, with a library that is loaded still in use, where the system allows it."""
-    folder = Path(tempfile.mkdtemp(prefix="scaly-ir-"))
-    try:
-        yield folder
-    finally:
-        if not any(folder.glob("failed-*")):
-            shutil.rmtree(folder, ignore_errors=True)
+    with temporary_folder("scaly-ir-", unless="failed-*") as folder:
+        yield Path(folder)

@@ -222,4 +222,6 @@ def compile_unit(
         with temporary_root() as folder:
             return load_cached(folder, key, unit.source, toolchain, load)
     except OSError as failure:
-        raise CompileError(f"cannot compile: {failure}") from failure
+        from scaly_ir.tools.files import reason
+
+        raise CompileError(f"cannot compile: {reason(failure)}") from failure

@@ -7,9 +7,6 @@ the outputs; each buffer has exactly its size. Source: tools specification 6.
 from __future__ import annotations
 
 import os
-import shutil
-import subprocess
-import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,10 +15,12 @@ from typing import TYPE_CHECKING, Any, Final
 from scaly_ir.errors import CompileError
 from scaly_ir.graph import Node
 from scaly_ir.tools.c.usage import element_count
+from scaly_ir.tools.files import keep_files, reason, temporary_folder
 from scaly_ir.tools.jit.cache import COMMAND, SOURCE, first_lines, run_compiler
 from scaly_ir.tools.jit.program import Unit
 from scaly_ir.tools.jit.signals import signal_text
 from scaly_ir.tools.jit.toolchain import Toolchain
+from scaly_ir.tools.programs import run_program
 from scaly_ir.types import FLOAT64
 
 if TYPE_CHECKING:
@@ -33,6 +32,11 @@ _PROGRAM: Final = "kernel"
 _NO_MEMORY: Final = 97
 """The exit code of a program that finds no memory for its arrays."""
 _CHECKS: Final = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+
+_SETTINGS: Final = {
+    "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1",
+    "UBSAN_OPTIONS": "print_stacktrace=0",
+}
 
 _MAIN: Final = """\
 
@@ -75,32 +79,15 @@ class SanitizedProgram:
         """Do what `Program.run` does; `CompileError` with the report of a check that failed."""
         import numpy
 
-        folder = Path(tempfile.mkdtemp(prefix="scaly-ir-"))
+        # Where nothing says which parameters are inputs, all are outputs that are filled before.
+        given = [array.tobytes() for array in (*inputs, *([] if inputs else outputs))]
         try:
-            arguments = self._toolchain.arguments(SOURCE, _PROGRAM)
-            (folder / SOURCE).write_text(self._unit.source + self._main(), encoding="utf-8")
-            (folder / COMMAND).write_text(" ".join(arguments) + "\n", encoding="utf-8")
-            message = run_compiler(arguments, folder, _PROGRAM)
-            if self._keep:
-                shutil.copytree(folder, self._keep, dirs_exist_ok=True)
-            if message is not None:
-                where = f"\nthe source is kept in '{Path(self._keep, SOURCE)}'" if self._keep else ""
-                raise CompileError(f"the C compiler failed: {message}{where}")
-            # Where nothing says which parameters are inputs, all are outputs that are filled before.
-            given = [array.tobytes() for array in (*inputs, *([] if inputs else outputs))]
-            done = subprocess.run(
-                [str(folder / _PROGRAM)],
-                input=b"".join(given),
-                capture_output=True,
-                env={
-                    **os.environ,
-                    "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1",
-                    "UBSAN_OPTIONS": "print_stacktrace=0",
-                },
-                check=False,
-            )
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
+            with temporary_folder("scaly-ir-") as folder:
+                self._compile(Path(folder))
+                program = os.path.join(folder, _PROGRAM)
+                done = run_program([program], b"".join(given), environment={**os.environ, **_SETTINGS})
+        except OSError as failure:
+            raise CompileError(f"cannot compile: {reason(failure)}") from failure
         if done.returncode == _NO_MEMORY:
             raise CompileError("there is no memory for the arrays and the workspace of the compiled code")
         if done.returncode < 0 and not done.stderr:  # no check ended it: those say what they found
@@ -112,6 +99,20 @@ class SanitizedProgram:
         for array in outputs:
             array.reshape(-1)[:] = numpy.frombuffer(done.stdout, array.dtype, array.size, start)
             start += array.nbytes
+
+    def _compile(self, folder: Path) -> None:
+        """Make the program in a folder; `CompileError` with the compiler's message when that fails."""
+        arguments = self._toolchain.arguments(SOURCE, _PROGRAM)
+        (folder / SOURCE).write_text(self._unit.source + self._main(), encoding="utf-8")
+        (folder / COMMAND).write_text(" ".join(arguments) + "\n", encoding="utf-8")
+        message = run_compiler(arguments, folder, _PROGRAM)
+        if self._keep:
+            failure = keep_files(str(folder), sorted(os.listdir(folder)), self._keep)
+            if failure is not None:
+                raise CompileError(failure.message)
+        if message is not None:
+            where = f"\nthe source is kept in '{Path(self._keep, SOURCE)}'" if self._keep else ""
+            raise CompileError(f"the C compiler failed: {message}{where}")
 
     def _main(self) -> str:
         interface = self._unit.interface

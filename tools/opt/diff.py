@@ -117,9 +117,11 @@ def _part(change: _Change, start: int, end: int) -> _Change:
 
 
 def _head(hunk: Sequence[_Change], olds: Sequence[str], functions: Sequence[int]) -> str:
+    """Return the first line of a hunk; it names the function of the first change, not of the lines before that."""
     old = range(hunk[0].olds.start, hunk[-1].olds.stop)
     new = range(hunk[0].news.start, hunk[-1].news.stop)
-    inside = bisect_right(functions, old.start)
+    changed = next(change.olds for change in hunk if not change.alike)
+    inside = bisect_right(functions, changed.start if changed else changed.start - 1)
     where = f" {olds[functions[inside - 1]].strip().partition('(')[0]}" if inside else ""
     return f"@@ -{_lines(old)} +{_lines(new)} @@{where}\n"
 

@@ -75,11 +75,11 @@ class Looking:
         return list(self._watchers(passes, files, reporter, text, given))
 
     def reproducer(
-        self, passes: Sequence[Pass], options: Sequence[str], reporter: Reporter, text: IrText
+        self, passes: Sequence[Pass], options: Sequence[str], plugins: Sequence[str], reporter: Reporter, text: IrText
     ) -> list[Watcher]:
         """Return what writes a reproducer when a pass fails, if one is wanted; `options` are to be in it.
 
-        `text` prints the IR in it.
+        `plugins` are those that load plug-ins. `text` prints the IR in it.
         """
         given = self._given.get("reproducer", ())
         path = given[-1].text if given else os.environ.get("SCALY_IR_REPRODUCER_DIR", "")
@@ -89,12 +89,17 @@ class Looking:
             return []
         from scaly_ir.tools.opt.reproducer import Reproducer
 
-        return [Reproducer(path, passes, options, reporter, text, whole="reproducer-full" in self._given)]
+        return [Reproducer(path, passes, options, plugins, reporter, text, whole="reproducer-full" in self._given)]
 
     def _watchers(
         self, passes: Sequence[Pass], files: int, reporter: Reporter, every: IrText, given: Input
     ) -> Iterator[Watcher]:
-        text = every.only([name.lstrip("@").strip('"') for name in self._names("print-ir-func")])
+        functions = [name.lstrip("@").strip('"') for name in self._names("print-ir-func")]
+        if functions:
+            from scaly_ir.tools.opt.named import Named
+
+            yield Named(functions, reporter)
+        text = every.only(functions)
         if "print-ir-tree-dir" in self._given:
             yield self._tree(files, reporter, every.whole())
         dumps = [name for name in self._given if name.startswith(("print-ir-before", "print-ir-after"))]
@@ -155,15 +160,11 @@ class Looking:
         return frozenset(wanted)
 
     def _tree(self, files: int, reporter: Reporter, text: IrText) -> Watcher:
-        from scaly_ir.tools.opt.tree import Tree, prepare
+        from scaly_ir.tools.opt.tree import Tree
 
         if files > 1:
             raise UsageError("option '--print-ir-tree-dir' takes one input")
-        directory = self._given["print-ir-tree-dir"][-1].text
-        failure = prepare(directory)
-        if failure is not None:
-            raise UsageError(failure.message)
-        return Tree(directory, text, reporter)
+        return Tree(self._given["print-ir-tree-dir"][-1].text, text, reporter)
 
 
 def those_run(name: str, passes: Sequence[Pass]) -> str:

@@ -29,6 +29,7 @@ class Reproducer(Watcher):
         path: str,
         passes: Sequence[Pass],
         options: Sequence[str],
+        plugins: Sequence[str],
         reporter: Reporter,
         text: IrText,
         *,
@@ -37,6 +38,7 @@ class Reproducer(Watcher):
         self._path = path
         self._passes = passes
         self._options = options
+        self._plugins = plugins
         self._reporter = reporter
         self._text = text
         self._whole = whole
@@ -65,12 +67,13 @@ class Reproducer(Watcher):
         number, step, before = self._failed
         root = self._input if self._whole and self._input is not None else before
         path = self._target(step.name)
-        failure = write_atomically(path, self._header(number, step, diagnostic, path) + self._text(root))
+        head = self._head(step, diagnostic)
+        failure = write_atomically(path, head.header(self._pipeline(number), path) + self._text(root))
         if failure is not None:
             self._reporter.refuse([failure])
             return
         self._written = True
-        self._reporter.report([note(f"to repeat it: scaly-opt --run-reproducer {path}")])
+        self._reporter.report([note(f"to repeat it: {head.command(path)}")])
 
     def _target(self, name: str) -> str:
         if not os.path.isdir(self._path):
@@ -78,10 +81,12 @@ class Reproducer(Watcher):
         stem = os.path.splitext(os.path.basename(self._name))[0].strip("<>") or "input"
         return os.path.join(self._path, f"{stem}-{name}.sir")
 
-    def _header(self, number: int, step: Pass, diagnostic: Diagnostic, path: str) -> str:
+    def _head(self, step: Pass, diagnostic: Diagnostic) -> Head:
+        said = " ".join(diagnostic.message.split())
+        failed = f"{step.name}: {diagnostic.severity}: {said}"
+        return Head(VERSION, options=" ".join(self._options), failed=failed, plugins=self._plugins)
+
+    def _pipeline(self, number: int) -> str:
         from scaly_ir.pass_manager import spell_pipeline
 
-        passes = self._passes if self._whole else self._passes[number - 1 :]
-        said = " ".join(diagnostic.message.split())
-        head = Head(VERSION, options=" ".join(self._options), failed=f"{step.name}: {diagnostic.severity}: {said}")
-        return head.header(spell_pipeline(passes), path)
+        return spell_pipeline(self._passes if self._whole else self._passes[number - 1 :])

@@ -14,7 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
 from scaly_ir.errors import described
-from scaly_ir.tools.reduce.interest import Folder, Outcome, end_group, seconds_until
+from scaly_ir.tools.interrupts import end_child_at_once
+from scaly_ir.tools.programs import end_group
+from scaly_ir.tools.reduce.interest import Folder, Outcome, seconds_until
 from scaly_ir.tools.reduce.state import State
 
 if TYPE_CHECKING:
@@ -71,12 +73,16 @@ def _look(check: Check, path: str, passes: Sequence[Pass], result: Connection) -
     if os.name == "posix":
         os.setsid()
     faulthandler.disable()
+    end_child_at_once()
     nowhere = os.open(os.devnull, os.O_RDWR)
     for stream in range(3):
         os.dup2(nowhere, stream)
     tempfile.tempdir = os.path.dirname(path)  # what is left there goes with the candidate
     try:
         outcome = check.run(path, passes)
+    except OSError as failure:  # as when there is no room for what it writes: that is no outcome
+        result.send(failure)
+        return
     except Exception as failure:
         outcome = Outcome(False, 3, described(failure))
     result.send(replace(outcome, output=outcome.output.replace(path, os.path.basename(path))))
@@ -99,16 +105,21 @@ class _RunningCheck:
         self._stopped = False
 
     def wait(self, deadline: float | None = None) -> Outcome:
-        """Wait for the check; one that takes too long is ended and found nothing."""
+        """Wait for the check; one that takes too long is ended and found nothing.
+
+        `OSError` when the system had no room for it.
+        """
         try:
             if not self._result.poll(seconds_until(self._deadline, deadline)):
                 return Outcome(False, None)
-            outcome: Outcome = self._result.recv()
+            outcome: Outcome | OSError = self._result.recv()
         except EOFError:
             self._process.join()
             return self._check.died(self._process.exitcode or 0)
         finally:
             self.stop()
+        if isinstance(outcome, OSError):
+            raise outcome
         return outcome
 
     def stop(self) -> None:

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from scaly_ir.tools.reduce.interest import Folder, Outcome, end_group, seconds_until
+from scaly_ir.tools.programs import end_group
+from scaly_ir.tools.reduce.interest import Folder, Outcome, seconds_until
 from scaly_ir.tools.reduce.state import State
 
 if TYPE_CHECKING:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, TextIO
 from scaly_ir.dialect import parse_source
 from scaly_ir.text.diagnostics import Diagnostic, error, note
 from scaly_ir.tools.files import decoded, write_atomically, write_result
+from scaly_ir.tools.interrupts import held
 from scaly_ir.tools.reduce.checks import spell_passes
-from scaly_ir.tools.reduce.interest import Outcome, Test, without_interrupts
+from scaly_ir.tools.reduce.interest import Outcome, Running, Test
 from scaly_ir.tools.reduce.search import OutOfTime, Search
 from scaly_ir.tools.reduce.state import State
 from scaly_ir.tools.reduce.steps import Step, steps_for
@@ -71,12 +72,14 @@ class Reducer:
         self._search(start)
 
     def _tested(self, state: State) -> Outcome:
-        with without_interrupts():
-            running = self._job.test.start(state)
+        running: Running | None = None
         try:
+            with held():
+                running = self._job.test.start(state)
             return running.wait()
         finally:
-            running.stop()
+            if running is not None:
+                running.stop()
 
     # --- the input ----------------------------------------------------------------------------------------------------
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -74,30 +71,7 @@ class Folder:
         shutil.rmtree(path.parent, ignore_errors=True)
 
 
-@contextmanager
-def without_interrupts() -> Iterator[None]:
-    """Keep interrupts waiting, so that a process which is being started is known to who has to end it.
-
-    The process inherits that: an interrupt is for the tool.
-    """
-    if os.name != "posix":
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
 def seconds_until(*deadlines: float | None) -> float | None:
     """Return the time to the first of some points in time, None when there are none."""
     given = [deadline for deadline in deadlines if deadline is not None]
     return max(0.0, min(given) - time.monotonic()) if given else None
-
-
-def end_group(process: int) -> None:
-    """End a process that leads a group of its own, and all of that group."""
-    if os.name == "posix":
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(process, signal.SIGKILL)

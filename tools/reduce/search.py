@@ -15,7 +15,8 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from scaly_ir.tools.reduce.interest import Running, Test, without_interrupts
+from scaly_ir.tools.interrupts import held
+from scaly_ir.tools.reduce.interest import Running, Test
 from scaly_ir.tools.reduce.state import State
 from scaly_ir.tools.reduce.steps import Step
 
@@ -130,7 +131,7 @@ class Search:
             while True:
                 while len(running) < self._jobs and (attempt := next(attempts, None)) is not None:
                     self._tried.add(_key(attempt.state))
-                    with without_interrupts():
+                    with held():
                         running.append((attempt, self._test.start(attempt.state)))
                 if not running:
                     return None

@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from scaly_ir.errors import CompileError, described
+from scaly_ir.tools.interrupts import end_child_at_once, held
 from scaly_ir.tools.jit.signals import signal_text
 
 if TYPE_CHECKING:
@@ -59,17 +60,18 @@ def shared_array(shape: Sequence[int], dtype: str) -> Array:
 def _outcome(work: Callable[[], None]) -> Exception | None:
     """Do some work in a process of its own; return what it raised, or what became of the process."""
     reading, writing = os.pipe()
-    child = os.fork()
-    if child == 0:
-        _end_with(work, writing)
-    os.close(writing)
-    status = None
+    child, status = 0, None
     try:
+        with held():
+            child = os.fork()
+            if child == 0:
+                _end_with(work, writing)
+        os.close(writing)
         with open(reading, "rb") as pipe:
             said = pipe.read()
         _, status = os.waitpid(child, 0)
     finally:
-        if status is None:  # interrupted
+        if child and status is None:  # interrupted
             os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
     if os.WIFSIGNALED(status):
@@ -84,7 +86,7 @@ def _end_with(work: Callable[[], None], writing: int) -> NoReturn:
 
     failure: BaseException | None = None
     try:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)  # compiled code does not come back to Python to hear of it
+        end_child_at_once()  # compiled code does not come back to Python to hear of signals
         faulthandler.disable()  # the process that waits is the one to say what happened
         work()
     except BaseException as raised:

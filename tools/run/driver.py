@@ -82,10 +82,6 @@ class Runner(InputDriver[Outcome]):
             return self._run(runnable, values)
         except RunError as failure:
             self._reporter.refuse(failure.diagnostics)
-        except MemoryError as failure:  # nobody knows better what it was wanted for
-            if self._traceback:
-                self._reporter.show_traceback(failure)
-            self._reporter.refuse([error(f"{self._stage} finds no memory: {failure}".rstrip(": "), code="run")])
         return None
 
     def _run(self, runnable: Runnable, values: Sequence[Array]) -> Outcome:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from scaly_ir.errors import CompileError, TranslateError
 from scaly_ir.graph import Node
 from scaly_ir.running import Observer
-from scaly_ir.tools.entry import ended_by_interrupts
+from scaly_ir.tools.interrupts import ending_at_once
 from scaly_ir.tools.run.interface import Parameter, Runnable
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def _interruptible(run: Run) -> Run:
     """Return what runs compiled code in this process, so that an interrupt is not kept waiting for its end."""
 
     def interruptible(inputs: Sequence[Array], outputs: Sequence[Array]) -> None:
-        with ended_by_interrupts():
+        with ending_at_once():
             run(inputs, outputs)
 
     return interruptible
@@ -110,14 +110,11 @@ def _keeper(folder: str) -> Callable[[Path], None]:
     """Return what copies a library, with its source and command, to a folder."""
 
     def keep(library: Path) -> None:
-        import shutil
+        from scaly_ir.tools.files import keep_files
 
-        try:
-            Path(folder).mkdir(parents=True, exist_ok=True)
-            for file in library.parent.iterdir():
-                shutil.copy(file, folder)
-        except OSError as failure:
-            raise CompileError(f"cannot write to '{folder}': {failure.strerror}") from failure
+        failure = keep_files(str(library.parent), [file.name for file in library.parent.iterdir()], folder)
+        if failure is not None:
+            raise CompileError(failure.message)
 
     return keep if folder else lambda library: None
 

@@ -6,6 +6,7 @@ What text can break is also in the golden files of testdata/diagnostics/expr/ver
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -31,6 +32,8 @@ from scaly_ir.tensors import TensorType
 from scaly_ir.types import BOOL, DTYPES, FLOAT32, FLOAT64, INT32, INT64
 from tests.dialects.expr import reference
 from tests.dialects.expr.graphs import graphs, operations
+
+GOLDEN: Final = Path(__file__).parents[3] / "testdata" / "diagnostics" / "expr" / "verify"
 
 X: Final = build.sym("x", 3)
 Y: Final = build.sym("y", 3)
@@ -826,3 +829,11 @@ def test_nothing_is_kept_alive() -> None:
     before = live_nodes()
     once()
     assert live_nodes() == before
+
+
+TESTED_HERE: Final = {"shape-nonnegative", "dtype-is-DType", "op-verify", "op-dialect", "op-effect"}
+"""The rules without a golden file: text cannot break them, or only with an operator of a plug-in."""
+
+
+def test_every_rule_has_a_golden_file_or_a_test_here() -> None:
+    assert {rule.name for rule in SPEC.rules} - {file.stem for file in GOLDEN.glob("*.sir")} == TESTED_HERE

@@ -39,6 +39,23 @@ def test_hunks_name_the_function() -> None:
 
 
 @pytest.mark.parametrize(
+    ("old", "new", "function"),
+    [
+        ("@g() {\n  0\n", "@g() {\n  x\n", "g"),  # the lines before are of f
+        ("@g() {\n  0\n", "@g() {\n", "g"),
+        ("@g() {\n", "@g(%x) {\n", "g"),
+        ("prog.proc @g", "prog.proc @new() {\n}\nprog.proc @g", "f"),  # behind the end of f
+        ("@f() {\n", "@f() {\n  x\n", "f"),
+        ("  2\n}\n", "  2\n  x\n}\n", "f"),
+    ],
+)
+def test_hunks_name_the_function_of_their_first_change(old: str, new: str, function: str) -> None:
+    text = "".join([f"prog.proc @{name}() {{\n  0\n  1\n  2\n}}\n" for name in "fg"])
+    head = unified(text, text.replace(old, new, 1), "p")[2]
+    assert head.endswith(f"@@ prog.proc @{function}\n")
+
+
+@pytest.mark.parametrize(
     ("before", "after", "head"),
     [("", "a\nb\n", "@@ -0,0 +1,2 @@\n"), ("a\n", "", "@@ -1 +0,0 @@\n"), ("a\n", "b\n", "@@ -1 +1 @@\n")],
 )

@@ -57,7 +57,23 @@ def test_after_change() -> None:
 def test_one_function() -> None:
     ((_, text),) = _dumps("--print-ir-after=fuse_elementwise", "--print-ir-func=@chain")
     assert text.startswith("prog.proc @chain(")
-    assert _dumps("--print-ir-after=fuse_elementwise", "--print-ir-func=@other") == []
+    assert _dumps("--print-ir-after=fuse_elementwise", "--print-ir-func=chain") == [(_, text)]
+
+
+@pytest.mark.parametrize("options", [["--print-ir-after=dce"], ["--print-ir-diff"], []])
+def test_a_function_that_is_not_there(options: list[str]) -> None:
+    done = scaly_opt("f.sir", "--pass=dce", "--print-ir-func=@chian,@chain", *options)
+    warning = "scaly-opt: warning: option '--print-ir-func': there is no function @chian; did you mean '@chain'?"
+    assert (done.code, done.out) == (0, CHAIN)
+    assert [line for line in done.err.splitlines() if "scaly-opt" in line] == [warning]
+    assert warning not in scaly_opt("f.sir", "--pass=dce", "--print-ir-func=@chian,@chain", "-q", *options).err
+
+
+def test_a_function_of_one_of_several_inputs_or_of_a_pass() -> None:
+    Path("g.sir").write_text(CHAIN.replace("@chain", "@other"), encoding="utf-8")
+    assert scaly_opt("f.sir", "g.sir", "--pass=dce", "--print-ir-func=@other").err == ""
+    Path("g.sir").write_text("prog", encoding="utf-8")  # without any function there is nothing to say
+    assert "--print-ir-func" not in scaly_opt("g.sir", "--pass=dce", "--print-ir-func=@other").err
 
 
 def test_a_pass_that_is_not_run() -> None:
@@ -118,8 +134,7 @@ def test_no_other_directory_is_touched(workspace: Path) -> None:
 
 def test_tree_of_what_is_no_directory(workspace: Path) -> None:
     done = scaly_opt("f.sir", "--pass=dce", "--print-ir-tree-dir=f.sir")
-    assert (done.code, done.out) == (2, "")
-    assert "cannot write 'f.sir': File exists" in done.err
+    assert (done.code, done.err) == (1, "scaly-opt: error: cannot write 'f.sir': File exists\n")
 
 
 def test_tree_takes_one_input() -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 
 import pytest
 
 from scaly_ir.passes import PASSES
 from tests.tools.passes import REGISTRY
-from tests.tools.running import CHAIN, FUSED, scaly_opt
+from tests.tools.running import CHAIN, FUSED, scaly_opt, scaly_opt_process
 
 
 @pytest.fixture(autouse=True)
@@ -37,6 +38,20 @@ def test_the_ir_before_the_pass_and_what_was_left_to_run(workspace: Path) -> Non
     assert _without_locations(text) == FUSED
     assert '{kind=global} loc("f.sir":7:5) {\n' in text
     assert done.err.splitlines()[-1] == "scaly-opt: note: to repeat it: scaly-opt --run-reproducer r.sir"
+
+
+def test_the_command_loads_plug_ins_and_can_be_typed(workspace: Path) -> None:
+    (workspace / "mine.py").write_text(
+        "def fails(root):\n    raise KeyError(3)\n\ndef plugin(registry):\n    registry.add_pass('fails', fails)\n"
+    )
+    plugins = ["--no-plugins", "--load-plugin=mine:plugin"]
+    saved = scaly_opt_process("f.sir", *plugins, "--pass=dce,fails", "--reproducer=my r.sir").stderr.decode()
+    command = saved.splitlines()[-1].partition("to repeat it: ")[2]
+    assert shlex.split(command) == ["scaly-opt", *plugins, "--run-reproducer", "my r.sir"]
+    assert f"// run: {command}\n" in (workspace / "my r.sir").read_text()
+    again = scaly_opt_process(*shlex.split(command)[1:]).stderr.decode()
+    assert again.splitlines()[-1] == "scaly-opt: it failed as it did before"
+    assert "--reproducer" not in again  # there is one
 
 
 @pytest.mark.parametrize("failing", ["raises", "breaks", "refuses", "nothing"])

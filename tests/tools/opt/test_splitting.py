@@ -41,7 +41,15 @@ def test_what_is_joined_can_be_split_again(workspace: Path) -> None:
 
 def test_another_marker(workspace: Path) -> None:
     (workspace / "f.sir").write_text(f"{CHAIN}// ===\n{TEN_LINES}", encoding="utf-8")
-    assert scaly_opt("f.sir", "--split-input-file=// ===").out == f"{CHAIN}// -----\n{TEN_LINES}"
+    done = scaly_opt("f.sir", "--split-input-file=// ===")
+    assert done.out == f"{CHAIN}// ===\n{TEN_LINES}"
+    assert scaly_opt("--split-input-file=// ===", stdin=done.out).out == done.out  # it can be read back
+
+
+def test_parts_without_output_leave_no_marker(workspace: Path) -> None:
+    text = f"// none\n// -----\n{CHAIN}// -----\n// -----\nprog.nothing\n// -----\n{TEN_LINES}// -----\n"
+    (workspace / "f.sir").write_text(text, encoding="utf-8")
+    assert scaly_opt("f.sir", "--split-input-file").out == f"{CHAIN}// -----\n{TEN_LINES}"
 
 
 def test_lines_that_nearly_are_markers(workspace: Path) -> None:

@@ -46,6 +46,10 @@ class Changes:
     """Other names of outputs, by function and name."""
 
 
+_IMPOSSIBLE: Final = (NotPossible, TypeError, ValueError, IndexError, OverflowError, ScalyError)
+"""What is raised where there is no such operation."""
+
+
 def functions_of(root: Node) -> Sequence[Node]:
     """Return the functions of a module; a fragment is one by itself."""
     return root.args if root.op is ops.MODULE else (root,)
@@ -72,7 +76,7 @@ def with_changes(root: Node, changes: Changes) -> Node | None:
     """Return a root after changes, with types inferred again; None where that is not possible."""
     try:
         return _changed(root, changes)
-    except (NotPossible, TypeError, ValueError, IndexError, OverflowError, ScalyError):
+    except _IMPOSSIBLE:
         return None  # there is no such operation on what its operands became
 
 
@@ -149,4 +153,9 @@ def _operation(node: Node, values: Values, changes: Changes, done: Mapping[Node,
             attrs["output"] -= sum([at < attrs["output"] for at in outputs])
     if tuple(args) == node.args and attrs == node.attrs:
         return node
-    return rebuild(node.replace(attrs=attrs), args)
+    try:
+        return rebuild(node.replace(attrs=attrs), args)
+    except _IMPOSSIBLE:
+        if attrs != node.attrs or any([new.type is not old.type for new, old in zip(args, node.args, strict=True)]):
+            raise
+        return node.replace(args=args)  # it was not valid before, and may be what the search is about

@@ -10,6 +10,7 @@ syntax match sirValue /%\(\h[A-Za-z0-9_.$-]*\|\d\+\|"\([^"\\]\|\\.\)*"\)/
 syntax match sirAlias /#\h\w*/
 syntax match sirNumber /-\?\(\<\d\+\(\.\d*\)\?\|\.\d\+\)\([eE][+-]\?\d\+\)\?/
 syntax match sirNumber /-\?\<\(inf\|nan\|0x\x\+\)\>/
+syntax match sirNumber /\<nan<0x\x\+>/
 syntax match sirKey /\<\h[A-Za-z0-9_.$-]*\ze\s*=/
 syntax keyword sirConstant True False None
 syntax keyword sirKeyword to step offset slice loc diff private
