@@ -268,6 +268,17 @@ def shape_axis(node: Node) -> Faults:
 # --- functions --------------------------------------------------------------------------------------------------------
 
 
+def boundary(node: Node) -> Faults:
+    """A function takes and gives buffers and scalars."""
+    region = build.region_of(node)
+    params = () if region is None else build.params_of(region)
+    for word, declared in (("parameter", params), ("result", build.operands_of(node))):
+        for each in declared:
+            if not isinstance(each.type, MemRefType | DType):
+                name = value_name(str(each.attrs.get("name")))
+                yield Fault(f"FUNC {word} {name} is {each.type}, expected a memref or a scalar", each, "type")
+
+
 def return_last(node: Node) -> Faults:
     """A function ends in a `buffer.return`, which stands nowhere else."""
     body = build.body_of(node.args[-1]) if build.region_of(node) is not None else ()
@@ -315,6 +326,7 @@ RULES: Final = (
     Rule("index-bounds", index_bounds, on(ops.READ, ops.WRITE)),
     Rule("write-readonly", write_readonly, on(ops.WRITE), context=True),
     Rule("shape-axis", shape_axis, on(ops.SHAPE)),
+    Rule("operand-kind", boundary, on(ops.FUNC)),
     Rule("return-last", return_last, on(ops.FUNC)),
     Rule("return-values", return_values, on(ops.RETURN), context=True),
 )
