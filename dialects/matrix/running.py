@@ -59,11 +59,12 @@ def _written(statement: Node, values: Sequence[Any]) -> Iterator[Shown]:
         at = ", ".join([str(index) for index in indices])
         yield Shown(f"{value_name(statement.args[1].attrs['name'])}[{at}]", value, statement.type)
     else:
-        for value, (name, type_) in zip(values, build.results_of(statement), strict=True):
-            if isinstance(type_, MemRefType):
-                yield Shown("", elements(value, type_), type_.dtype)
-            else:
-                yield Shown(value_name(name), value, type_ if isinstance(type_, DType) else INT64)
+        (value,), type_ = values, statement.type
+        if isinstance(type_, MemRefType):
+            yield Shown("", elements(value, type_), type_.dtype)
+        else:
+            (name,) = statement.attrs.get("results") or ("",)
+            yield Shown(name and value_name(name), value, type_ if isinstance(type_, DType) else INT64)
 
 
 RUNNER: Final = Runner(signature, evaluate, "matrix_to_prog,default,lower_intrinsics{target=c}", run=run)

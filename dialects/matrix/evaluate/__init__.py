@@ -2,9 +2,9 @@
 
 `run` and `evaluate_function` are all that others use. Statements become Python source with the means of the evaluator
 of `prog`, whose scalars these are. The modules, in the order in which one needs them: `faults.py` (what goes wrong),
-`scope.py` (names), `combiner.py` (combiners on whole arrays), `operations.py` (operations on whole arrays),
-`statements.py` (what is compiled to what) and `machine.py` (which runs it). NumPy is loaded by the first run. Source:
-matrix specification 11.
+`scope.py` (names), `expressions.py` (scalars), `combiner.py` (combiners on whole arrays), `operations.py` (operations
+on those), `statements.py` (what is compiled to what) and `machine.py` (which runs it). NumPy is loaded by the first
+run. Source: matrix specification 11.
 """
 
 from __future__ import annotations

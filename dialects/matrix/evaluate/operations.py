@@ -149,5 +149,5 @@ class Operation:
         if self._finite:
             check_finite(self._node, result)
         if isinstance(type_, MemRefType):
-            return storage(self._node.attrs["results"][0], result, type_.dtype)
+            return storage("".join(self._node.attrs.get("results", ())), result, type_.dtype)
         return result.item()

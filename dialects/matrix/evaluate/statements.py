@@ -14,15 +14,15 @@ from typing import Any, Final, NamedTuple
 
 from scaly_ir.dialects.affine import ops as affine_ops
 from scaly_ir.dialects.affine.build import inits_of
-from scaly_ir.dialects.affine.maps import Dim, Expr, fold
 from scaly_ir.dialects.buffer import build, ops
 from scaly_ir.dialects.buffer.printer import value_name
 from scaly_ir.dialects.matrix.evaluate import faults
 from scaly_ir.dialects.matrix.evaluate.combiner import free_scalars
+from scaly_ir.dialects.matrix.evaluate.expressions import Scalars, scalar_of, tuple_of
 from scaly_ir.dialects.matrix.evaluate.operations import Operation, Options, constant
 from scaly_ir.dialects.matrix.evaluate.scope import Misuse, Scope, Storage, Variable
 from scaly_ir.dialects.prog import build as prog
-from scaly_ir.dialects.prog.evaluate.expressions import Expressions, effectful
+from scaly_ir.dialects.prog.evaluate.expressions import effectful
 from scaly_ir.dialects.prog.evaluate.faults import Loop, Piece, not_finite
 from scaly_ir.dialects.prog.evaluate.loops import shuffled
 from scaly_ir.dialects.prog.evaluate.memory import poisoned
@@ -46,26 +46,6 @@ class _Open(NamedTuple):
     outer: Loop | None = None
     carried: Sequence[Variable] = ()
     outlined: bool = False
-
-
-class _Scalars(Expressions):
-    """The scalars of a statement, in which ``undef`` may stand for some names."""
-
-    def __init__(
-        self, writer: Writer, scope: Scope, strict: bool, effectful: frozenset[Node], check: str | None
-    ) -> None:
-        super().__init__(writer, scope, strict, effectful, check)
-        self._undefined = scope.undefined
-
-    def _leaf(self, node: Node) -> str | None:
-        if node.op is ops.UNDEF:
-            self._writer.line(f"{self._writer.constant(faults.undefined)}()")
-            return "None"
-        found = super()._leaf(node)
-        if build.is_variable(node) and node.attrs["name"] in self._undefined:
-            name = node.attrs["name"]
-            self._writer.line(f"if {found} is None: {self._writer.constant(faults.undefined)}({name!r})")
-        return found
 
 
 def compile_function(node: Node, results: list[Any], options: Options, functions: dict[CodeType, Piece]) -> Function:
@@ -120,9 +100,11 @@ class _Compiler:
         text = f"b{number} = p{number}.cells; d{number} = p{number}.defined"
         return f"P[{number}] = p{number}; {text}" if self.split else text
 
-    def new_storage(self, name: str, type_: MemRefType, *, read_only: bool = False, filled: bool) -> int:
+    def new_storage(self, name: str | None, type_: MemRefType, *, read_only: bool = False, filled: bool) -> int:
+        """Return the number of a new buffer, which nobody can use without a name."""
         number = self.storages
-        self.scope.declare_storage(name, Storage(number, type_, read_only, filled))
+        if name is not None:
+            self.scope.declare_storage(name, Storage(number, type_, read_only, filled))
         self.storages += 1
         self.writer.draft.own.add(number)
         return number
@@ -132,21 +114,23 @@ class _Compiler:
         self.variables += 1
         return f"S[{self.variables - 1}]" if self.split else f"v{self.variables}"
 
-    def new_variable(self, name: str, type_: Any, source: str = "") -> Variable:
+    def new_variable(self, name: str | None, type_: Any, source: str = "") -> Variable:
+        """Return a new variable, which nobody can use without a name."""
         variable = Variable(source or self.fresh(), type_ if isinstance(type_, DType) else INT64, is_loop=False)
-        self.scope.declare(name, variable)
+        if name is not None:
+            self.scope.declare(name, variable)
         return variable
 
-    def scalars(self) -> _Scalars:
+    def scalars(self) -> Scalars:
         check = self.helpers[not_finite] if self.options.watch.finite else None
-        return _Scalars(self.writer, self.scope, self.options.strict, self.effectful, check)
+        return Scalars(self.writer, self.scope, self.options.strict, self.effectful, check)
 
     def show(self, statement: Node, *sources: str) -> None:
         """Write that somebody is told of a statement, if anybody wants to know."""
         watch = self.options.watch.statement
         if watch is not None:
             tell = self.writer.constant(partial(watch, self.name, statement))
-            self.writer.line(f"{tell}({_tuple(sources)})")
+            self.writer.line(f"{tell}({tuple_of(sources)})")
 
     # --- regions ------------------------------------------------------------------------------------------------------
 
@@ -200,26 +184,25 @@ class _Compiler:
 
     def let(self, node: Node) -> None:
         source = self.scalars().value(node.args[0])
-        (name,) = node.attrs["results"]
-        variable = self.new_variable(name, node.type)
+        variable = self.new_variable(_name_of(node), node.type)
         self.writer.line(f"{variable.source} = {source}")
         self.show(node, variable.source)
 
     def alloc(self, node: Node) -> None:
-        (name,) = node.attrs["results"]
+        name = _name_of(node)
         text = f"{self.helpers[poisoned]}({name!r}, {node.type.size}, {self.writer.constant(node.type.dtype)})"
         number = self.new_storage(name, node.type, filled=False)
         self.writer.line(f"p{number} = {text}; {self.bind(number)}")
 
     def constant(self, node: Node) -> None:
         value = self.scalars().value(node.args[0])
-        (name,) = node.attrs["results"]
+        name = _name_of(node)
         number = self.new_storage(name, node.type, filled=True)
         made = f"{self.helpers[constant]}({name!r}, {self.writer.constant(node.type)}, {value})"
         self.writer.line(f"p{number} = {made}; {self.bind(number)}")
         self.show(node, f"p{number}")
 
-    def element(self, verb: str, name: str, indices: Sequence[Node], scalars: _Scalars) -> tuple[Storage, str]:
+    def element(self, verb: str, name: str, indices: Sequence[Node], scalars: Scalars) -> tuple[Storage, str]:
         """Write the checks of an element's indices, and return the buffer and the source of its place in memory."""
         storage = self.scope.storage(name)
         extents = storage.extents
@@ -248,7 +231,7 @@ class _Compiler:
         if not storage.filled:
             unwritten = f"{self.helpers[faults.unwritten]}({name!r}, {at}, {storage.extents})"
             self.writer.line(f"if not d{number}[{at}]: {unwritten}")
-        variable = self.new_variable(node.attrs["results"][0], node.type)
+        variable = self.new_variable(_name_of(node), node.type)
         self.writer.line(f"{variable.source} = b{number}[{at}]")
         self.show(node, variable.source)
 
@@ -270,7 +253,7 @@ class _Compiler:
         self.index(node, prog.index(extent))
 
     def apply(self, node: Node) -> None:
-        values = [_scalar_of(expr, node.args) for expr in node.attrs["map"].results]
+        values = [scalar_of(expr, node.args) for expr in node.attrs["map"].results]
         found = values[0]
         if node.op is not affine_ops.APPLY:
             for value in values[1:]:
@@ -280,54 +263,45 @@ class _Compiler:
     def index(self, node: Node, scalar: Node) -> None:
         """Name the value of an index expression."""
         source = self.scalars().value(scalar)
-        (name,) = node.attrs["results"]
-        values = self.scope.bounds(scalar)
+        name, values = _name_of(node), self.scope.bounds(scalar)
         variable = self.new_variable(name, INT64)
-        self.scope.restrict(name, values)
+        if name is not None:
+            self.scope.restrict(name, values)
         self.writer.line(f"{variable.source} = {source}")
         self.show(node, variable.source)
 
+    def operand(self, node: Node, scalars: Scalars) -> str:
+        """Return the source of a place or number."""
+        if isinstance(node.type, MemRefType):
+            return f"p{self.writer.use_buffer(self.scope.storage(node.attrs['name']).number)}"
+        return scalars.value(node)
+
     def returned_values(self, node: Node) -> None:
         scalars = self.scalars()
-        sources = []
-        for value in node.args:
-            if isinstance(value.type, MemRefType):
-                sources.append(f"p{self.writer.use_buffer(self.scope.storage(value.attrs['name']).number)}")
-            else:
-                sources.append(scalars.value(value))
-        self.writer.line(f"{self.returned}({_tuple(sources)})")
+        self.writer.line(f"{self.returned}({tuple_of([self.operand(value, scalars) for value in node.args])})")
 
     def operation(self, node: Node) -> None:
         """Compile an operation on whole buffers."""
-        scalars = self.scalars()
-        sources = []
-        is_init = len(build.operands_of(node)) - 1 if build.region_of(node) is not None else -1
-        for position, operand in enumerate(build.operands_of(node)):
-            if isinstance(operand.type, MemRefType):
-                sources.append(f"p{self.writer.use_buffer(self.scope.storage(operand.attrs['name']).number)}")
-            elif position == is_init and operand.op is ops.UNDEF:
-                sources.append("None")
-            else:
-                sources.append(scalars.value(operand))
-        region, outer = build.region_of(node), ""
+        scalars, operands, region = self.scalars(), build.operands_of(node), build.region_of(node)
         uses: list[Node] = []
-        if region is not None:
-            uses = free_scalars(region, self.scope.variables)
-            outer = f", {_tuple([scalars.value(use) for use in uses])}"
-        code = partial(self.combiner, region, uses)
-        run = self.writer.constant(Operation(node, uses, code, self.options))
-        names = node.attrs.get("results") or ()
-        text = f"{run}({_tuple(sources)}{outer})"
-        if isinstance(node.type, MemRefType) and names:
-            number = self.new_storage(names[0], node.type, filled=True)
-            self.writer.line(f"p{number} = {text}; {self.bind(number)}")
-            self.show(node, f"p{number}")
-        elif names:
-            variable = self.new_variable(names[0], node.type)
-            self.writer.line(f"{variable.source} = {text}")
-            self.show(node, variable.source)
+        if region is None:
+            arguments = tuple_of([self.operand(operand, scalars) for operand in operands])
         else:
-            self.writer.line(text)
+            *inputs, init = operands
+            uses = free_scalars(region, self.scope.variables)
+            sources = [*[self.operand(each, scalars) for each in inputs], scalars.first(init)]
+            arguments = f"{tuple_of(sources)}, {tuple_of([scalars.value(use) for use in uses])}"
+        run = self.writer.constant(Operation(node, uses, partial(self.combiner, region, uses), self.options))
+        if isinstance(node.type, MemRefType):
+            number = self.new_storage(_name_of(node), node.type, filled=True)
+            self.writer.line(f"p{number} = {run}({arguments}); {self.bind(number)}")
+            self.show(node, f"p{number}")
+        elif node.type is None:
+            self.writer.line(f"{run}({arguments})")
+        else:
+            variable = self.new_variable(_name_of(node), node.type)
+            self.writer.line(f"{variable.source} = {run}({arguments})")
+            self.show(node, variable.source)
 
     def combiner(self, region: Node | None, outer: Sequence[Node]) -> Callable[..., Any]:
         """Return a combiner as a function of numbers: the accumulator, elements, then the scalars around it."""
@@ -357,7 +331,7 @@ class _Compiler:
         variable, *params = build.params_of(node.args[-1])
         lower, upper = node.args[:2]
         bounds = f"{scalars.value(lower)}, {scalars.value(upper)}, {node.attrs['step']}"
-        inits = ["None" if init.op is ops.UNDEF else scalars.value(init) for init in inits_of(node)]
+        inits = [scalars.first(init) for init in inits_of(node)]
         least, end = self.scope.bounds(lower).low, self.scope.bounds(upper).high
         values = Interval(least, max(least, end - 1))
         carried = [Variable(self.fresh(), param.type, is_loop=False) for param in params]
@@ -422,28 +396,10 @@ _STATEMENTS: Final[dict[Op, Callable[[_Compiler, Node], None]]] = {
 }
 
 
-_SCALARS: Final[dict[str, Callable[..., Node]]] = {
-    "neg": partial(prog.apply, "neg"),
-    "+": partial(prog.apply, "add"),
-    "-": partial(prog.apply, "sub"),
-    "*": partial(prog.apply, "mul"),
-    "floordiv": partial(prog.apply, "floordiv"),
-    "mod": partial(prog.apply, "floormod"),
-    "ceildiv": lambda x, c: prog.apply("floordiv", prog.apply("add", x, prog.apply("sub", c, prog.index(1))), c),
-}
-
-
-def _scalar_of(expr: Expr, operands: Sequence[Node]) -> Node:
-    """Return an index expression as a scalar of `prog`."""
-    return fold(
-        expr,
-        lambda leaf: operands[leaf.number] if isinstance(leaf, Dim) else prog.index(leaf),
-        lambda op, values: _SCALARS[op](*values),
-    )
-
-
-def _tuple(sources: Sequence[str]) -> str:
-    return f"({''.join([f'{source}, ' for source in sources])})"
+def _name_of(node: Node) -> str | None:
+    """Return the name that a statement binds, if it binds one."""
+    names = node.attrs.get("results")
+    return names[0] if names else None
 
 
 def _depth(region: Node) -> int:

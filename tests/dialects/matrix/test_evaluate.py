@@ -267,6 +267,19 @@ buffer.return %c, %b, %b, %v"""
     assert found["c"][0, 0] == 0
 
 
+def test_results_without_a_name() -> None:
+    body = """buffer.read %A[0] : float64
+matrix.sum(%A) : float64
+buffer.alloc : memref<2xint32>
+buffer.constant(1) : memref<2xint32>
+prog.add(%k, 2) : int64
+buffer.shape(%A) {axis=0} : index
+affine.apply(1) {map=affine_map<(d0) -> (d0)>} : index
+matrix.transpose(%A) : memref<1x3xfloat64>
+%r = prog.add(%k, 1) : int64"""
+    assert one(body, "int64", "%A: memref<3x1xfloat64>, %k: int64", A=[1, 2, 3], k=4) == 5
+
+
 def test_results_do_not_share_storage_with_parameters() -> None:
     x = np.array([1.0, 2.0])
     (function_,) = function(
