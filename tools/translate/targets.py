@@ -16,6 +16,7 @@ from scaly_ir.graph import Node
 from scaly_ir.pass_manager import read_options
 from scaly_ir.pipeline import Item, parse_pipeline
 from scaly_ir.plugins import TRANSLATIONS
+from scaly_ir.running import loaded
 from scaly_ir.text.diagnostics import did_you_mean
 from scaly_ir.text.locations import Locations
 
@@ -99,7 +100,9 @@ def _foreign(root: Node, name: str, takes: frozenset[str]) -> TranslateError:
     entry = root.args[-1] if root.op.get_attr("TModule", False) and root.args else None
     if entry is None or not dialect.lowered_by:
         return TranslateError(f"target '{name}' takes a module of dialect {shown}, not of '{dialect.name}'")
-    inside = [node for node in dialect.operations(entry) if node is not entry and not node.op.get_attr("TConst")]
+    runner = loaded(dialect)
+    outside = {entry} if runner is None else {entry, *[port.place[0] for port in runner.signature(entry).inputs]}
+    inside = [node for node in dialect.operations(entry) if node not in outside and not node.op.get_attr("TConst")]
     node = (inside or [entry])[0]
     place = dialect.place_of(root, node, entry.attrs["name"])
     message = f"'{node.op.name}' has no form in target '{name}', which takes dialect {shown}"
