@@ -13,7 +13,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from scaly_ir.attributes import Word
+from scaly_ir.dialects.affine import ops as affine_ops
 from scaly_ir.dialects.affine.maps import AffineMap
+from scaly_ir.dialects.buffer import ops as buffer_ops
 from scaly_ir.dialects.matrix import ops
 
 if TYPE_CHECKING:
@@ -172,7 +174,17 @@ def _points(extents: Shape) -> Iterator[tuple[int, ...]]:
     return iter(numpy.ndindex(*extents))
 
 
+def _of_map(choose: Callable[[Sequence[Any]], Any]) -> Callable[..., Any]:
+    """Return what gives one of the results of a map."""
+    return lambda *dims, map: choose(map(dims))
+
+
 _MEANINGS: Final = {
+    affine_ops.APPLY: _of_map(lambda results: results[0]),
+    affine_ops.MIN: _of_map(min),
+    affine_ops.MAX: _of_map(max),
+    buffer_ops.READ: lambda A, *indices: A[indices],
+    buffer_ops.SHAPE: lambda A, *, axis: A.shape[axis],
     ops.PROD: prod,
     ops.TRANSPOSE: transpose,
     ops.SUM: sum_,

@@ -11,9 +11,9 @@ from functools import reduce
 from typing import Any, ClassVar, Final, NamedTuple
 
 from scaly_ir.attributes import Word
-from scaly_ir.dialects.affine import maps
 from scaly_ir.dialects.affine import ops as affine_ops
 from scaly_ir.dialects.affine.build import inits_of
+from scaly_ir.dialects.affine.scalars import scalar_of
 from scaly_ir.dialects.buffer import build, ops
 from scaly_ir.dialects.buffer.printer import value_name
 from scaly_ir.dialects.prog import build as prog
@@ -207,40 +207,11 @@ def _index(combine: str) -> Rule:
 
     def rule(ctx: ProcedureContext, statement: Node) -> None:
         dims = [ctx.value(operand) for operand in statement.args]
-        results = [_expression(result, dims) for result in statement.attrs["map"].results]
+        results = [scalar_of(result, dims) for result in statement.attrs["map"].results]
         ctx.bind(statement, reduce(lambda first, second: prog.apply(combine, first, second), results))
 
     return rule
 
-
-def _expression(expr: maps.Expr, dims: Sequence[Node]) -> Node:
-    """Return an index expression of the program."""
-    return maps.fold(
-        expr,
-        lambda leaf: dims[leaf.number] if isinstance(leaf, maps.Dim) else prog.index(leaf),
-        lambda op, operands: _SCALARS[op](*operands),
-    )
-
-
-def _scalar(name: str) -> Callable[..., Node]:
-    return lambda *operands: prog.apply(name, *operands)
-
-
-def _ceildiv(value: Node, divisor: Node) -> Node:
-    above = prog.index(divisor.attrs["value"] - 1)
-    return prog.apply("floordiv", prog.apply("add", value, above), divisor)
-
-
-_SCALARS: Final[dict[str, Callable[..., Node]]] = {
-    maps.NEGATE: _scalar("neg"),
-    "+": _scalar("add"),
-    "-": _scalar("sub"),
-    "*": _scalar("mul"),
-    "floordiv": _scalar("floordiv"),
-    "ceildiv": _ceildiv,
-    "mod": _scalar("floormod"),
-}
-"""What stands for the operators of maps; divisors are positive numbers."""
 
 RULES: Final[dict[Op, Rule]] = {
     ops.ALLOC: _alloc,

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
-from typing import Final
+from collections.abc import Sequence
 
-from scaly_ir.dialects.affine.maps import Dim, Expr, fold
 from scaly_ir.dialects.buffer import build, ops
 from scaly_ir.dialects.matrix.evaluate import faults
 from scaly_ir.dialects.matrix.evaluate.scope import Scope
-from scaly_ir.dialects.prog import build as prog
 from scaly_ir.dialects.prog.evaluate.expressions import Expressions
 from scaly_ir.dialects.prog.evaluate.writer import Writer
 from scaly_ir.graph import Node
@@ -38,26 +34,6 @@ class Scalars(Expressions):
             name = node.attrs["name"]
             self._writer.line(f"if {found} is None: {self._writer.constant(faults.undefined)}({name!r})")
         return found
-
-
-_SCALARS: Final[dict[str, Callable[..., Node]]] = {
-    "neg": partial(prog.apply, "neg"),
-    "+": partial(prog.apply, "add"),
-    "-": partial(prog.apply, "sub"),
-    "*": partial(prog.apply, "mul"),
-    "floordiv": partial(prog.apply, "floordiv"),
-    "mod": partial(prog.apply, "floormod"),
-    "ceildiv": lambda x, c: prog.apply("floordiv", prog.apply("add", x, prog.apply("sub", c, prog.index(1))), c),
-}
-
-
-def scalar_of(expr: Expr, operands: Sequence[Node]) -> Node:
-    """Return an index expression as a scalar of `prog`."""
-    return fold(
-        expr,
-        lambda leaf: operands[leaf.number] if isinstance(leaf, Dim) else prog.index(leaf),
-        lambda op, values: _SCALARS[op](*values),
-    )
 
 
 def tuple_of(sources: Sequence[str]) -> str:

@@ -14,11 +14,12 @@ from typing import Any, Final, NamedTuple
 
 from scaly_ir.dialects.affine import ops as affine_ops
 from scaly_ir.dialects.affine.build import inits_of
+from scaly_ir.dialects.affine.scalars import scalar_of
 from scaly_ir.dialects.buffer import build, ops
 from scaly_ir.dialects.buffer.printer import value_name
 from scaly_ir.dialects.matrix.evaluate import faults
 from scaly_ir.dialects.matrix.evaluate.combiner import free_scalars
-from scaly_ir.dialects.matrix.evaluate.expressions import Scalars, scalar_of, tuple_of
+from scaly_ir.dialects.matrix.evaluate.expressions import Scalars, tuple_of
 from scaly_ir.dialects.matrix.evaluate.operations import Operation, Options, constant
 from scaly_ir.dialects.matrix.evaluate.scope import Misuse, Scope, Storage, Variable
 from scaly_ir.dialects.prog import build as prog
