@@ -17,7 +17,7 @@ from scaly_ir.dialects.buffer import build, ops
 from scaly_ir.dialects.buffer.names import definitions, is_number
 from scaly_ir.dialects.buffer.types import folded, scalar_type
 from scaly_ir.dialects.prog import build as prog
-from scaly_ir.dialects.prog.ops import RESERVED_PREFIX
+from scaly_ir.dialects.prog.ops import BUFFER, RESERVED_PREFIX
 from scaly_ir.graph import Node, preorder
 from scaly_ir.graph.rewrite import Mode, substitute
 from scaly_ir.numeric.machine import wrap
@@ -37,11 +37,19 @@ class ProcedureNames:
     def __init__(self, wanted: Iterable[str]) -> None:
         self._wanted = {c_spelling(name) for name in wanted}
         self._taken: set[str] = set()
+        self._kept: set[str] = set()
+        """The names of parameters, as they are written."""
         self._next: dict[str, int] = {}
 
     def kept(self, name: str, prefix: str) -> str:
         """Return the name of a parameter, by which callers know it, whatever C makes of it."""
-        return self.numbered(prefix) if is_number(name) else self._take(_unreserved(name))
+        if is_number(name):
+            return self.numbered(prefix)
+        chosen = _unreserved(name)
+        if chosen != name or name in self._kept:
+            chosen = self.fresh(chosen)
+        self._kept.add(chosen)
+        return self._take(chosen)
 
     def own(self, name: str, prefix: str) -> str:
         """Return the name for a value: its own, or with a number behind it; without one, a prefix and a number."""
@@ -110,19 +118,26 @@ class ProcedureContext:
     # --- what section 10 gives to rules -------------------------------------------------------------------------------
 
     def emit(self, statement: Node) -> None:
-        """Append a statement of the program to the innermost open body."""
-        self._bodies[-1].append(statement)
+        """Append a statement of the program to the innermost open body, and storage before the outermost loop."""
+        if statement.op is BUFFER:
+            self._bodies[0].append(statement)
+            self._declares[-1] = True
+        else:
+            self._bodies[-1].append(statement)
 
     def fresh(self, name: str = "") -> str:
         """Return a name that the procedure does not have; without a wish, that of a scalar."""
         return self._names.fresh(name) if name else self._names.numbered(SCALAR)
 
     def result(self, statement: Node) -> str:
-        """Return the name of the variable for what a statement binds, which the rule is to declare."""
-        for binding in build.results_of(statement):
-            dtype = scalar_type(binding.type)
-            assert dtype is not None
-            return self.variable(binding.name, prog.var(self._names.own(binding.name, SCALAR), dtype))
+        """Return the name of the variable or buffer for what a statement binds, which the rule is to declare."""
+        for name, type_ in build.results_of(statement):
+            if isinstance(type_, MemRefType):
+                made = self._buffers[name] = _storage(self._names.own(name, STORAGE), type_)
+            else:
+                made = self._scalars[name] = prog.var(self._names.own(name, SCALAR), scalar_type(type_) or type_)
+            found: str = made.attrs["name"]
+            return found
         return self.fresh()
 
     @contextmanager
@@ -161,12 +176,6 @@ class ProcedureContext:
         """Let a name stand for a scalar."""
         self._scalars[name] = value
 
-    def variable(self, name: str, variable: Node) -> str:
-        """Let a name stand for a variable; return what that is called."""
-        self._scalars[name] = variable
-        found: str = variable.attrs["name"]
-        return found
-
     def name_of(self, *wanted: str) -> str:
         """Return the name for a variable: the first that is no number, else a numbered one."""
         return self._names.own(next((name for name in wanted if not is_number(name)), ""), SCALAR)
@@ -182,10 +191,8 @@ class ProcedureContext:
         names = [binding.name for binding in build.results_of(statement)]
         target = self._targets.get(names[0]) if names and len(self._bodies) == 1 else None
         if target is None:
-            name = self._names.own(names[0] if names else "", STORAGE)
-            target = prog.buffer(name, statement.type.shape or (1,), statement.type.dtype)
-            self._bodies[0].append(target)
-            self._declares[-1] = True
+            target = _storage(self._names.own(names[0] if names else "", STORAGE), statement.type)
+            self.emit(target)
         self._buffers.update(dict.fromkeys(names, target))
         return target
 
@@ -221,6 +228,10 @@ class ProcedureContext:
         """Return the statements of the procedure."""
         (body,) = self._bodies
         return body
+
+
+def _storage(name: str, type_: MemRefType) -> Node:
+    return prog.buffer(name, type_.shape or (1,), type_.dtype)
 
 
 def _parameter(name: str, declaration: Node) -> Node:

@@ -213,6 +213,36 @@ def _negate(ctx: ProcedureContext, statement: Node) -> None:
 
 
 @pytest.mark.usefixtures("registry")
+def test_storage_of_a_third_party_is_declared_before_all_loops() -> None:
+    op = declare("my_ext.copy", "The same elements.", {"A": "memref"}, "memref", fresh=True)
+    op.set_attr(f"{TO_PROG}.FLowerOp", _copy)
+    text = """\
+  affine.for %i = 0 to 2 step 1 {kind=global} {
+    %c = my_ext.copy(%x) : memref<2x3xfloat64>
+    buffer.write 1, %c[%i, 0] : float64
+  }
+"""
+    assert lowered(function(text), TO_PROG).splitlines()[2:-2] == [
+        "    %c = prog.buffer : memref<2x3xfloat64, private>",
+        "    prog.for %i = 0 to 2 step 1 {kind=serial} {",
+        "      prog.for %i0 = 0 to 6 step 1 {kind=global} {",
+        "        prog.store prog.load %x[%i0], %c[%i0] : float64",
+        "      }",
+        "      prog.store 1, %c[prog.mul(%i, 3)] : float64",
+        "    }",
+    ]
+
+
+def _copy(ctx: ProcedureContext, statement: Node) -> None:
+    (source,) = statement.args
+    copy = prog.buffer(ctx.result(statement), source.type.shape, source.type.dtype)
+    ctx.emit(copy)
+    with ctx.loop_nest([6], "global") as loops:
+        (index,) = loops.indices
+        ctx.emit(prog.store(prog.view(copy, index), prog.load(prog.view(ctx.buffer(source), index))))
+
+
+@pytest.mark.usefixtures("registry")
 def test_what_nobody_lowers_is_an_error() -> None:
     declare("my_ext.odd", "Nobody lowers it.", {"A": "memref"}, "scalar")
     root = sc.parse(function("  %s = my_ext.odd(%x) : float64\n"))
