@@ -157,6 +157,8 @@ class ProcedureContext:
         """Return what a scalar of the function is in the program."""
         if scalar.op is ops.UNDEF:
             return prog.const(0, scalar.type)
+        if not scalar.args:
+            return self._scalars.get(scalar.attrs["name"], scalar) if build.is_variable(scalar) else scalar
         known = {
             node: self._scalars[node.attrs["name"]]
             for node in preorder(scalar)

@@ -74,6 +74,9 @@ def _keys(node: Node) -> Iterator[Hashable]:
     elif node.type is None and not attrs and node.args:  # a loop: its domain is what remains when its body changes
         yield node.op, node.args[0]
         attrs = node.args[0].attrs
+    for name in attrs.get("results") or ():  # what a pass puts in the place of an operation binds the same
+        if type(name) is str and not name.isdigit():  # those that are numbers stand for none
+            yield name
     name = attrs.get("name", attrs.get("target"))
     if type(name) is str:
         yield node.op, name
