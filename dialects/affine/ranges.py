@@ -89,7 +89,10 @@ def _largest(expr: Expr, box: Sequence[int]) -> int:
 
 
 def is_injective(map_: AffineMap, box: Sequence[int]) -> bool | tuple[int, ...] | None:
-    """Tell whether no two points of a box have one image; an image that two have, None where unknown."""
+    """Tell whether no two points of a box have one image; an image that two have, None where unknown.
+
+    Images are indices that fit int64.
+    """
     if 0 in box or _is_injective_by_form(map_, box):
         return True
     points = math.prod(box)

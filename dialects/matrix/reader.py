@@ -25,7 +25,7 @@ from scaly_ir.dialects.prog.scalars import Item
 from scaly_ir.graph import Node
 from scaly_ir.op import Op
 from scaly_ir.text.attribute_text import NUMBER_WORDS, Unusual
-from scaly_ir.text.spelling import read_name, read_string, read_whole
+from scaly_ir.text.spelling import read_string, read_whole
 from scaly_ir.text.terminals import tokens_and_starts
 from scaly_ir.types import DTYPES, FLOAT64, DType, MemRefType
 
@@ -98,7 +98,8 @@ class Reader(ScalarReader):
             raise Unusual
         names: list[str] = []
         if token[0] == "%":
-            names.append(read_name(token[1:]))
+            self._next -= 1
+            names.append(self._sigil("%"))
             while (token := self._take()) == ",":
                 names.append(self._sigil("%"))
             if token != "=":
@@ -112,6 +113,8 @@ class Reader(ScalarReader):
                 raise Unusual
             self._ended(at, Op.get(token))
         elif token in OPERATORS:
+            if not names:
+                raise Unusual
             self._next -= 1
             item = self._scalar()
             self._add(self.assembler.let(self._one(names), item, self._dtype()), at)
@@ -346,7 +349,9 @@ class Reader(ScalarReader):
         while True:
             key = self._take()
             spec = (op.attr_specs or {}).get(key)
-            if key in attrs or not (key.isidentifier() and key.isascii()) or (spec is not None and not spec.printed):
+            if key in attrs or not (key.isidentifier() and key.isascii()) or key in NUMBER_WORDS:
+                raise Unusual
+            if spec is not None and not spec.printed:
                 raise Unusual
             self._expect("=")
             attrs[key] = self._value(0)

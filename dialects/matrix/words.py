@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from scaly_ir.text.terminals import Terminals
+from scaly_ir.text.terminals import Terminal, Terminals
 
 TERMINALS: Final[Terminals] = (
-    ("MAP", r"affine_map<(?:->|[^<>])*>"),
-    ("LABEL", r"\^[A-Za-z_][A-Za-z0-9_]*"),
+    Terminal("MAP", r"affine_map<(?:->|[^<>])*>", "a map such as 'affine_map<(d0) -> (d0 + 1)>'"),
+    Terminal("LABEL", r"\^[A-Za-z_][A-Za-z0-9_]*", "'^comb'"),
 )

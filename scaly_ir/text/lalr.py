@@ -87,14 +87,17 @@ class Driver:
     def _step(self) -> bool:
         lexeme = self._lexemes[self._at]
         kind = self._kind(lexeme)
-        starters = self._language.starters
-        begins = kind in starters or (kind == "GENERIC" and not starters.isdisjoint(self._parser.choices()))
+        starts = kind in self._language.starters
+        named = starts and self._at > 0 and self._lexemes[self._at - 1].text == "="
+        begins = (starts and not named) or (lexeme.kind in ("NAME", "STRING") and self._opens(kind))
         if not self._feed(kind, lexeme):
             return self._recover(lexeme, kind)
         if kind == "$END":
             return False
         if begins or (kind == "VALUE" and self._is_target()):
             self._mark, self._mark_at = len(self._parser.parser_state.state_stack) - 1, self._at
+        elif named:
+            self._mark_at = self._at  # behind the names that it binds
         elif lexeme.text == "{":
             within = bool(self._braces) and not self._braces[-1][1]
             self._braces.append((self._at, kind == "LBRACE" and not within))
@@ -127,6 +130,14 @@ class Driver:
         if special in choices or lexeme.kind not in choices:
             return special or lexeme.kind
         return lexeme.kind
+
+    def _opens(self, kind: str) -> bool:
+        """Tell whether a terminal begins a statement here, where a body might end, as those that always do."""
+        choices = self._parser.choices()
+        if not self._language.is_between(choices.keys()):
+            return False
+        action = choices.get(kind, (None,))[0]
+        return any([choices[starter][0] is action for starter in self._language.starters if starter in choices])
 
     def _is_applied(self, at: int) -> bool:
         return self._lexemes[at + 1].text == "("

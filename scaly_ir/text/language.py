@@ -200,8 +200,8 @@ def grammar_text(
     """Return the complete grammar of a dialect: its own rules, those of attributes, and the shared terminals."""
     common = Path(__file__).with_name("common.lark").read_text(encoding="utf-8")
     # Lark compiles terminals with its own copy of the rules for widths, which knows no possessive quantifiers.
-    known = [(name, TERMINALS[name]) for name in _SHARED]
-    terminals = [f"{name}: /{text.replace('*+', '*').replace('/', chr(92) + '/')}/" for name, text in (*known, *more)]
+    known = {**{name: TERMINALS[name] for name in _SHARED}, **{own.name: own.regex for own in more}}
+    terminals = [f"{name}: /{text.replace('*+', '*').replace('/', chr(92) + '/')}/" for name, text in known.items()]
     for name, words in (("OPERATOR", operators), ("DTYPE", dtypes)):
         terminals.append(f"{name}: {' | '.join([json.dumps(word) for word in words])}")
     own = [path.read_text(encoding="utf-8") for path in paths]

@@ -124,9 +124,10 @@ def alternatives(situation: Situation) -> str:
             left -= members
     if "FLOAT" in left:
         left.discard("INT")
-    spelled = {terminal: word for word, terminal in language.keywords.items()}
-    first = [WORDS[terminal] for terminal in _ORDER if terminal in left]
-    rest = sorted([WORDS.get(terminal) or f"'{spelled[terminal]}'" for terminal in left.difference(_ORDER)])
+    spelled = {terminal: f"'{word}'" for word, terminal in language.keywords.items()}
+    known = {**spelled, **{own.name: own.words for own in language.terminals}, **WORDS}
+    first = [known[terminal] for terminal in _ORDER if terminal in left]
+    rest = sorted([known[terminal] for terminal in left.difference(_ORDER)])
     words = [*first, *words, *rest]
     if len(words) > _MOST:
         words = [*words[: _MOST - 1], "something else that fits here"]

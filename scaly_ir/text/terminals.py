@@ -62,14 +62,21 @@ def _scanner(terminals: Mapping[str, str]) -> re.Pattern[str]:
 _scan = _scanner(TERMINALS)
 
 
-Terminals = tuple[tuple[str, str], ...]
-"""Terminals that a dialect adds to the shared ones: names and regular expressions."""
+class Terminal(NamedTuple):
+    """A terminal that a dialect adds to the shared ones: its name, a regular expression, and what messages call it."""
+
+    name: str
+    regex: str
+    words: str
+
+
+Terminals = tuple[Terminal, ...]
 
 
 @cache
 def _scanner_for(numbered: bool, more: Terminals) -> re.Pattern[str]:
     value = {"VALUE": rf"%(?:{_NAME}|[0-9]+)"} if numbered else {}
-    return _scanner({**dict(more), **TERMINALS, **value})
+    return _scanner({**{own.name: own.regex for own in more}, **TERMINALS, **value})
 
 
 class Lexeme(NamedTuple):

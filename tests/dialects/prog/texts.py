@@ -1,9 +1,12 @@
-"""Other texts of the same program, and texts with a mistake in them: both from tokens and a random source."""
+"""Other texts of the same program, and texts with a mistake in them: both from tokens and a random source.
+
+Dialects with terminals of their own give the function that cuts their text.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from random import Random
 from typing import Final
 
@@ -37,11 +40,13 @@ _LISTED: Final = (
 )
 _LONG: Final = ("9" * 30, "-" + "9" * 4300, "9" * 4301, "0" * 4301)
 
+Cut = Callable[[str], Iterable[Lexeme]]
+
 ODD_TOKENS: Final = (*"|".join(_LISTED).split("|"), *_LONG)
 """What may come out when somebody's hand slips, or means harm."""
 
 
-def pieces(text: str) -> list[str]:
+def pieces(text: str, scan: Cut = scan) -> list[str]:
     """Return the tokens of a text, each with what stands before it; the last one is what follows the last token."""
     cut = []
     end = 0
@@ -54,7 +59,7 @@ def pieces(text: str) -> list[str]:
 # --- other layouts ----------------------------------------------------------------------------------------------------
 
 
-def relaid(text: str, random: Random) -> str:
+def relaid(text: str, random: Random, scan: Cut = scan) -> str:
     """Return a text of the same meaning in another layout, other spellings and another order of attributes."""
     lexemes = _shuffled([lexeme for lexeme in scan(text) if lexeme.kind != "END"], random)
     dense = random.random() < 0.3
@@ -165,9 +170,9 @@ MISTAKES: Final[Sequence[Callable[[list[str], int, Random], list[str]]]] = (
 )
 
 
-def mistaken(text: str, random: Random) -> str:
+def mistaken(text: str, random: Random, scan: Cut = scan) -> str:
     """Return a text with one mistake, seldom more; it may happen to be right all the same."""
-    parts = pieces(text)
+    parts = pieces(text, scan)
     for _ in range(1 + (random.random() < 0.15)):
         parts = random.choice(MISTAKES)(parts, random.randrange(len(parts)), random) or [""]
     return "".join(parts)
