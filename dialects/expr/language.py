@@ -7,7 +7,6 @@ from typing import Final
 
 from scaly_ir.dialects.expr.node import ExprOp
 from scaly_ir.text.language import ATTRIBUTE_VALUE, Language, Sentence
-from scaly_ir.types import DTYPES
 
 OPERATIONS: Final = tuple([f"expr.{operation}" for operation in ExprOp])
 """What the grammar takes for operations at once; those that are registered later are read as other names are."""
@@ -26,11 +25,9 @@ LANGUAGE: Final = Language(
         "splat": "SPLAT",
     },
     operators=OPERATIONS,
-    dtypes=tuple([str(dtype) for dtype in DTYPES]),
     starters=frozenset({"MODULE", "FUNC", "REGION", "RETURN", "PATTERN"}),
     scalars=_OPERATION,
     outer=frozenset({"MODULE", "FUNC", "REGION"}),
-    binders=frozenset(),
     stubs={
         "MODULE": [("MODULE", "expr.module"), ("LBRACE", "{")],
         "REGION": [("REGION", "expr.region"), ("SYMBOL", "@-"), ("LBRACE", "{")],
@@ -75,7 +72,6 @@ LANGUAGE: Final = Language(
         "function": "write 'expr.func'",
         "def": "write 'expr.func'",
     },
-    infix={},
     after_scalar=frozenset(),
     numbered=True,
     nested=False,

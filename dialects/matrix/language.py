@@ -8,7 +8,6 @@ from typing import Final
 from scaly_ir.dialects.matrix.words import TERMINALS
 from scaly_ir.dialects.prog.language import OPERATORS, SCALAR_GRAMMAR
 from scaly_ir.text.language import ATTRIBUTE_VALUE, Language, Sentence
-from scaly_ir.types import DTYPES
 
 _HERE: Final = Path(__file__).parent.parent
 _SCALAR: Final = frozenset({"INT", "FLOAT", "VALUE", "OPERATOR", "CAST", "CONST", "NAME", "LPAR"})
@@ -38,7 +37,6 @@ LANGUAGE: Final = Language(
         "index": "INDEX",
     },
     operators=tuple(OPERATORS),
-    dtypes=tuple([str(dtype) for dtype in DTYPES]),
     starters=_STATEMENT | {"FUNC"},
     scalars=_SCALAR,
     outer=frozenset({"FUNC"}),
@@ -81,7 +79,6 @@ LANGUAGE: Final = Language(
         "true": "a bool is written 0 or 1",
         "false": "a bool is written 0 or 1",
     },
-    infix={},
     after_scalar=frozenset({"COMMA", "RPAR", "RSQB", "COLON", "TO", "STEP", "RBRACE", "VALUE", "NAME"}),
     numbered=True,
     forms="a file holds functions",

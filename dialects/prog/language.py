@@ -8,7 +8,6 @@ from typing import Final
 from scaly_ir.dialects.prog import ops
 from scaly_ir.prim import SCALAR_OPS
 from scaly_ir.text.language import Language, Sentence
-from scaly_ir.types import DTYPES
 
 OPERATORS: Final = {f"prog.{name}": ops.OPERATORS[f"prog.{name}"] for name in SCALAR_OPS if name != "cast"}
 """The scalar operators that the grammar knows; those that are registered later are read as other names are."""
@@ -66,7 +65,6 @@ LANGUAGE: Final = Language(
     grammar=(SCALAR_GRAMMAR, Path(__file__).with_name("assembly.lark")),
     keywords=_KEYWORDS,
     operators=tuple(OPERATORS),
-    dtypes=tuple([str(dtype) for dtype in DTYPES]),
     starters=frozenset({"MODULE", "PROC", "FOR", "STORE", "STORE_PAIR", "CALL"}),
     scalars=_SCALAR,
     outer=frozenset({"MODULE", "PROC"}),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -17,6 +17,7 @@ from lark.lexer import Lexer
 
 from scaly_ir.text.diagnostics import suggested
 from scaly_ir.text.terminals import TERMINALS, Lexeme, Terminals, scan
+from scaly_ir.types import DTYPES
 
 PUNCTUATION: Final = {
     "(": "LPAR",
@@ -77,25 +78,26 @@ class Language:
     grammar: tuple[Path, ...]
     """The files of its rules, each of which may use and extend those before it."""
     keywords: Mapping[str, str]
-    operators: tuple[str, ...]
-    """The scalar operators that the terminal ``OPERATOR`` stands for."""
-    dtypes: tuple[str, ...]
+    """The words that have a terminal of their own where the grammar wants that, and the terminal."""
     starters: frozenset[str]
-    scalars: frozenset[str]
-    """The terminals that begin a scalar."""
-    stubs: Mapping[str, Sequence[tuple[str, str]]]
     outer: frozenset[str]
     """Those of the starters that no body of statements holds: one in a body shows that a brace is missing."""
-    binders: frozenset[str]
+    stubs: Mapping[str, Sequence[tuple[str, str]]] = field(default_factory=dict)
+    operators: tuple[str, ...] = ()
+    """The scalar operators that the terminal ``OPERATOR`` stands for."""
+    dtypes: tuple[str, ...] = tuple(map(str, DTYPES))
+    scalars: frozenset[str] = frozenset()
+    """The terminals that begin a scalar."""
+    binders: frozenset[str] = frozenset()
     """The keywords after which ``%name =`` is part of a head, not a statement of its own."""
-    groups: Sequence[tuple[frozenset[str], str]]
+    groups: Sequence[tuple[frozenset[str], str]] = ()
     """Sets of terminals that messages name as one."""
-    sentences: Sequence[Sentence]
-    hints: Mapping[str, str]
+    sentences: Sequence[Sentence] = ()
+    hints: Mapping[str, str] = field(default_factory=dict)
     """For words of other languages, what to write here."""
-    infix: Mapping[str, str]
+    infix: Mapping[str, str] = field(default_factory=dict)
     """For signs that other languages write between two scalars, what to write here; longer ones first."""
-    after_scalar: frozenset[str]
+    after_scalar: frozenset[str] = frozenset()
     """The terminals that may follow a scalar."""
     numbered: bool = False
     """Whether values may have numbers for names, as ``%0``."""
@@ -203,7 +205,8 @@ def grammar_text(
     known = {**{name: TERMINALS[name] for name in _SHARED}, **{own.name: own.regex for own in more}}
     terminals = [f"{name}: /{text.replace('*+', '*').replace('/', chr(92) + '/')}/" for name, text in known.items()]
     for name, words in (("OPERATOR", operators), ("DTYPE", dtypes)):
-        terminals.append(f"{name}: {' | '.join([json.dumps(word) for word in words])}")
+        if words:
+            terminals.append(f"{name}: {' | '.join([json.dumps(word) for word in words])}")
     own = [path.read_text(encoding="utf-8") for path in paths]
     return "\n".join([common, *own, *terminals, ""])  # a dialect may extend common rules
 
