@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import pytest
 
+from scaly_ir.dialects.matrix.words import TERMINALS
 from scaly_ir.text.terminals import scan
 from tests.docs.textmate import Grammar
 
@@ -61,7 +62,7 @@ def test_every_regular_expression_is_one() -> None:
 def test_every_include_is_there_and_every_rule_is_included() -> None:
     grammar = _grammar()
     included = [node["include"] for node in _nodes(grammar) if "include" in node]
-    assert sorted(included) == sorted([f"#{name}" for name in grammar["repository"]])
+    assert sorted(set(included)) == sorted([f"#{name}" for name in grammar["repository"]])
 
 
 def test_scopes_end_in_the_name_of_the_language() -> None:
@@ -125,6 +126,11 @@ SCOPES: Final[dict[str, set[str]]] = {
     "SYMBOL": {"entity.name.function.sir"},
     "STRING": {"string.quoted.double.sir", "constant.character.escape.sir"},
     "ANGLE": {"punctuation.section.sir"},
+    "LABEL": {"entity.name.label.sir"},
+    "MAP": {
+        *("storage.type.sir", "variable.parameter.dimension.sir", "constant.numeric.sir", "keyword.operator.sir"),
+        *("keyword.operator.word.sir", "punctuation.section.sir", "punctuation.separator.sir", ""),
+    },
 }
 """The scopes within each kind of token; a name of an operation and a type have several, the others one."""
 
@@ -141,7 +147,7 @@ def test_the_grammar_cuts_as_the_reader_does(grammar: Grammar) -> None:
             if line not in known:
                 known[line] = grammar.scopes(line)
             scopes += [*known[line], ""]
-        for kind, token, start, end in scan(text, numbered=True):
+        for kind, token, start, end in scan(text, numbered=True, more=TERMINALS):
             found = set(scopes[start:end])
             met.add(kind)
             if kind != "END" and not found <= SCOPES[kind]:
@@ -186,6 +192,18 @@ def test_the_grammar_cuts_as_the_reader_does(grammar: Grammar) -> None:
             "expected-error@+1",
             "comment.line.double-slash.sir keyword.control.exp",
         ),
+        ("^comb(%acc: float64, %i: index):", "^comb", "entity.name.label.sir"),
+        ("^comb(%acc: float64, %i: index):", "index", "storage.type.element.sir"),
+        ("  affine.yield prog.add(%acc, %a)", "yield", "keyword.control.sir"),
+        ("  %0 = matrix.map_reduce(%A) init(undef) {indices=[[0]]}", "map_reduce", "support.function.sir"),
+        ("  %0 = matrix.map_reduce(%A) init(undef) {indices=[[0]]}", "init", "keyword.other.sir"),
+        ("  %0 = matrix.map_reduce(%A) init(undef) {indices=[[0]]}", "undef", "constant.language.sir"),
+        ("{map=affine_map<(d0) -> (d0 mod 2)>} : index", "affine_map", "storage.type.sir"),
+        ("{map=affine_map<(d0) -> (d0 mod 2)>} : index", "d0", "variable.parameter.dimension.sir"),
+        ("{map=affine_map<(d0) -> (d0 mod 2)>} : index", "mod", "keyword.operator.word.sir"),
+        ("{map=affine_map<(d0) -> (d0 mod 2)>} : index", "2", "constant.numeric.sir"),
+        ("{map=affine_map<(d0) -> (d0 mod 2)>} : index", "->", "keyword.operator.sir"),
+        ("{map=affine_map<(d0) -> (d0 mod 2)>} : index", "index", "storage.type.element.sir"),
         ("  ~", "~", "invalid.illegal.sir"),
     ],
 )
