@@ -184,7 +184,7 @@ def _workspace(source: str, name: str) -> int:
 
 def _of_matrix(text: str) -> str:
     """Return the C of a function in the matrix dialect."""
-    return render_source(sc.run_passes(sc.parse(text), "matrix_to_prog,default"))
+    return render_source(sc.run_passes(sc.parse(text), "matrix_to_prog,default{interchange delinearize}"))
 
 
 def measure(

@@ -27,6 +27,7 @@ PASSES: Final[dict[str, str | type[Pass]]] = {
     "hoist_invariant": "scaly_ir.passes.prog.hoist_invariant:HoistInvariant",
     "hoist_reciprocals": "scaly_ir.passes.prog.hoist_reciprocals:HoistReciprocals",
     "inline": "scaly_ir.passes.expr.inline:Inline",
+    "interchange_reductions": "scaly_ir.passes.prog.interchange_reductions:InterchangeReductions",
     "legalize": "scaly_ir.passes.legalize:Legalize",
     "lower": "scaly_ir.passes.expr.lowering.driver:Lower",
     "lower_aff": "scaly_ir.passes.matrix.lower_aff:LowerAff",

@@ -63,6 +63,8 @@ class Default(Pipeline):
 
     delinearize: bool = False
     """Whether flat loops that divide their variable become nests."""
+    interchange: bool = False
+    """Whether sums of rows of elements run side by side."""
     reciprocal: bool = False
     """Whether divisions by one value become multiplications, which rounds differently."""
     lanes: Literal["auto", 1, 2, 4, 8] = 1
@@ -72,6 +74,7 @@ class Default(Pipeline):
         """Return `lower` and the passes on programs."""
         wanted = [
             *(["delinearize_loops"] if self.delinearize else []),
+            *(["interchange_reductions"] if self.interchange else []),
             *(["hoist_reciprocals"] if self.reciprocal else []),
         ]
         before = _passes(["lower", *IMPROVEMENTS, *wanted])

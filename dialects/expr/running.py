@@ -41,4 +41,6 @@ def _part(module: Node, function: Node) -> Node:
     return make_module(in_order([function]), bare=bool(module.attrs.get("bare")))
 
 
-RUNNER: Final = Runner(signature, evaluate, "default{delinearize=True},lower_intrinsics{target=c}", _part)
+RUNNER: Final = Runner(
+    signature, evaluate, "default{delinearize=True interchange=True},lower_intrinsics{target=c}", _part
+)

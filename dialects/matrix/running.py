@@ -67,4 +67,5 @@ def _written(statement: Node, values: Sequence[Any]) -> Iterator[Shown]:
             yield Shown(name and value_name(name), value, type_ if isinstance(type_, DType) else INT64)
 
 
-RUNNER: Final = Runner(signature, evaluate, "matrix_to_prog,default,lower_intrinsics{target=c}", run=run)
+_PIPELINE: Final = "matrix_to_prog,default{delinearize=True interchange=True},lower_intrinsics{target=c}"
+RUNNER: Final = Runner(signature, evaluate, _PIPELINE, run=run)

@@ -21,7 +21,7 @@ from tests.passes.prog.programs import modules
 
 EXACT: Final = frozenset(
     "coalesce_stores cse dce delinearize_loops fold_tiles fuse_elementwise fuse_ranges hoist_invariant "
-    "pack_workspace prepare_scalar prune_procedures unroll_unit_loops widen_ranges".split()
+    "interchange_reductions pack_workspace prepare_scalar prune_procedures unroll_unit_loops widen_ranges".split()
 )
 """Passes that keep every bit; the others may use the identities of real numbers."""
 
@@ -70,7 +70,16 @@ def test_several(module: Node, names: list[str]) -> None:
 @settings(max_examples=max(100, settings().max_examples))
 @given(
     modules(tame=True),
-    st.sampled_from(["default", "default,default", "default{delinearize}", "default{lanes=4}", "default{lanes=auto}"]),
+    st.sampled_from(
+        [
+            "default",
+            "default,default",
+            "default{delinearize}",
+            "default{delinearize interchange}",
+            "default{lanes=4}",
+            "default{interchange lanes=auto}",
+        ]
+    ),
 )
 def test_the_pipeline(module: Node, pipeline: str) -> None:
     _check(module, pipeline)

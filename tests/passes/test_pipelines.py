@@ -41,11 +41,17 @@ def test_matrices_become_programs_and_go_on_from_there() -> None:
 def test_options_add_passes_before_storage_is_packed() -> None:
     last = [*STORAGE, "prepare_scalar"]
     assert steps("default{delinearize}") == ["lower", *IMPROVEMENTS, "delinearize_loops", *last]
+    assert steps("default{interchange}") == ["lower", *IMPROVEMENTS, "interchange_reductions", *last]
     assert steps("default{reciprocal}") == ["lower", *IMPROVEMENTS, "hoist_reciprocals", *last]
     lanes = ["prepare_scalar", "widen_ranges", *STORAGE]
     assert steps("default{lanes=4}") == ["lower", *IMPROVEMENTS, *lanes]
-    both = ["delinearize_loops", "hoist_reciprocals"]
-    assert steps("default{lanes=auto reciprocal delinearize}") == ["lower", *IMPROVEMENTS, *both, *lanes]
+    all_three = ["delinearize_loops", "interchange_reductions", "hoist_reciprocals"]
+    assert steps("default{lanes=auto interchange reciprocal delinearize}") == [
+        "lower",
+        *IMPROVEMENTS,
+        *all_three,
+        *lanes,
+    ]
     for width in ("auto", "2", "8"):
         (step,) = [step for step in build_pipeline(f"default{{lanes={width}}}", PASSES) if step.name == "widen_ranges"]
         assert str(vars(step)["lanes"]) == width

@@ -70,16 +70,22 @@ def _compiled_again(function: Function, unit: Unit) -> CompiledFunction:
 
 
 def compile(
-    fn: Function, *, lanes: int | str = 1, reciprocal: bool = False, delinearize: bool | None = None
+    fn: Function,
+    *,
+    lanes: int | str = 1,
+    reciprocal: bool = False,
+    delinearize: bool | None = None,
+    interchange: bool | None = None,
 ) -> CompiledFunction:
     """Return a function of float64 arrays as compiled code.
 
-    `lanes`, `reciprocal` and `delinearize` are the options of the pipeline ``default``, the last by default where there
-    are no lanes; `PipelineError` for what it cannot do.
+    `lanes`, `reciprocal`, `delinearize` and `interchange` are the options of the pipeline ``default``, the last two by
+    default where there are no lanes; `PipelineError` for what it cannot do.
     `LoweringError` and `TranslateError` for what has no compiled form, `CompileError` without a compiler and when it
     fails, `TypeError` for what is no function.
     """
-    module = lowered(_checked(fn).node, lanes=lanes, reciprocal=reciprocal, delinearize=delinearize)
+    node = _checked(fn).node
+    module = lowered(node, lanes=lanes, reciprocal=reciprocal, delinearize=delinearize, interchange=interchange)
     unit = Unit.of(module)
     return CompiledFunction(fn, compile_unit(unit, find_toolchain()))
 
@@ -91,18 +97,20 @@ def render_c_source(
     dialect: CDialect = "gnu",
     reciprocal: bool = False,
     delinearize: bool | None = None,
+    interchange: bool | None = None,
     vector_math: bool = False,
 ) -> str:
     """Return a function as C source that compiles alone; `dialect` is ``gnu``, or ``c`` for plain C99.
 
-    `lanes`, `reciprocal` and `delinearize` are the options of the pipeline ``default``, the last by default where there
-    are no lanes.
+    `lanes`, `reciprocal`, `delinearize` and `interchange` are the options of the pipeline ``default``, the last two by
+    default where there are no lanes.
     With `vector_math`, lanes call glibc's vector math library, whose errors are up to 4 ulp (dialect ``gnu``).
     `ValueError` for another dialect; otherwise raises as `compile` does, without a compiler.
     """
     if dialect not in get_args(CDialect):
         raise ValueError(f"dialect is 'gnu' or 'c', got {dialect!r}")
-    module = lowered(_checked(fn).node, lanes=lanes, reciprocal=reciprocal, delinearize=delinearize)
+    node = _checked(fn).node
+    module = lowered(node, lanes=lanes, reciprocal=reciprocal, delinearize=delinearize, interchange=interchange)
     return render_source(module, COptions(dialect=dialect, vector_math=vector_math))
 
 
@@ -118,10 +126,21 @@ def _checked(fn: Any) -> Function:
     return fn
 
 
-def lowered(function: Node, *, lanes: int | str = 1, reciprocal: bool = False, delinearize: bool | None = None) -> Node:
+def lowered(
+    function: Node,
+    *,
+    lanes: int | str = 1,
+    reciprocal: bool = False,
+    delinearize: bool | None = None,
+    interchange: bool | None = None,
+) -> Node:
     """Return the program of a function's node, ready for translation: nobody reads it, so nests do as well as loops."""
-    nests = lanes == 1 if delinearize is None else delinearize
-    options = {"lanes": lanes, "reciprocal": reciprocal, "delinearize": nests}
+    options = {
+        "lanes": lanes,
+        "reciprocal": reciprocal,
+        "delinearize": lanes == 1 if delinearize is None else delinearize,
+        "interchange": lanes == 1 if interchange is None else interchange,
+    }
     pipeline = f"{spell_item('default', options)},lower_intrinsics{{target=c}}"
     module = run_pipeline(make_module([function]), build_pipeline(pipeline, PASSES))
     verify(module)  # once: the function was verified when it was made, and the user waits

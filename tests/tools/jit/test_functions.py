@@ -110,6 +110,13 @@ def test_options_of_the_pipeline() -> None:
     assert " % " in sc.render_c_source(rows, delinearize=False)
     assert " % " not in sc.render_c_source(rows)
     assert sc.compile(rows)([1, 2, 3, 4], [[1] * 4] * 3).tolist() == [[2, 3, 4, 5]] * 3
+    table = sc.sym("table", (32, 8))
+    columns = sc.Function.from_exprs("columns", [table], [table.sum(axis=0)])
+    assert sc.render_c_source(columns) == sc.render_c_source(columns, interchange=True)
+    assert sc.render_c_source(columns) != sc.render_c_source(columns, interchange=False)
+    values = np.linspace(-1, 1, 256).reshape(32, 8) / 3
+    for option in (True, False):
+        assert sc.compile(columns, interchange=option)(values).tolist() == np.add.accumulate(values)[-1].tolist()
     with pytest.raises(sc.PipelineError, match="option 'lanes' of pass 'default' expects"):
         sc.compile(square, lanes=3)
 
