@@ -546,5 +546,5 @@ def test_the_tool_is_installed_under_its_name() -> None:
 
     root = Path(__file__).parents[2]
     scripts = tomllib.loads((root / "pyproject.toml").read_text())["project"]["scripts"]
-    assert scripts["scaly-reduce"] == "scaly_ir.tools.scaly_reduce:run"
+    assert scripts["scaly-reduce"] == "scaly_ir.tools.start:scaly_reduce"
     assert sys.modules[tool.__name__] is tool
