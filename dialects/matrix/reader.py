@@ -112,7 +112,7 @@ class Reader(ScalarReader):
             if names:
                 raise Unusual
             self._ended(at, Op.get(token))
-        elif token in OPERATORS:
+        elif token in OPERATORS or token == "prog.const":
             if not names:
                 raise Unusual
             self._next -= 1

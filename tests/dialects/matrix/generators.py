@@ -200,7 +200,8 @@ class _Function:
 
     def _let(self) -> Node:
         dtype = self._dtype()
-        scalar = self._scalar(dtype, self._int(1, 3))
+        literal = self._int(0, 4) == 0
+        scalar = prog.const(self._draw(_VALUES[dtype]), dtype) if literal else self._scalar(dtype, self._int(1, 3))
         return build.let(self._bind(dtype), scalar)
 
     def _buffer(self, *dtypes: DType) -> tuple[Node, MemRefType] | None:
