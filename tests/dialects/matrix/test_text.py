@@ -233,6 +233,10 @@ def test_mistakes_end_in_messages_on_which_readers_agree(root: Node, seed: int) 
             "  %0 = matrix.map_reduce() init(0) {indices=[]} : memref<bool> {\n  matrix.yield 0\n  }\n",
             "3:3: error: expected '^comb(...):' before 'matrix.yield'",
         ),
+        (
+            "  %0 = matrix.map_reduce() init(0) {indices=[]} : memref<bool> {\n  5\n  }\n",
+            "3:3: error: expected '^comb', found '5'",
+        ),
         ("  %0 = affine.for %i = 0 ta 2 step 1 {\n  }\n", "2:26: error: expected 'to' while parsing 'affine.for'"),
         ("  %0 = affine.for %i = 0\n", "2:25: error: expected 'to' while parsing 'affine.for'"),
     ],
@@ -244,13 +248,25 @@ def test_a_mistake_is_one_message_whatever_the_statement_begins_with(body: str, 
     assert len(caught.value.diagnostics) == 1 + ("{\n  matrix" in body or body.endswith("= 0\n"))  # and a brace is off
 
 
-def test_what_follows_an_unbound_operation_is_read() -> None:
+@pytest.mark.parametrize(
+    ("text", "places"),
+    [
+        ("matrix.sum(%x :\n", ["1:15"]),
+        ("buffer.alloc : : memref<2xbool>\n", ["1:16"]),
+        ("buffer.func @f() -> () {\n  %0 = affine.for %i = 0\n}\n", ["2:25"]),
+        (
+            _function(
+                "  affine.for %i = 0 to 1 step 1 {\n  }\n  matrix.sum(%x %x) : float64\n  matrix.sam(%x) : float64\n"
+            ),
+            ["4:17", "5:3"],
+        ),
+    ],
+)
+def test_reading_goes_on_behind_a_mistake_wherever_it_stands(text: str, places: list[str]) -> None:
     with pytest.raises(sc.ParseError) as caught:
-        sc.parse(
-            _function("  buffer.alloc : memref<2xbool>\n  matrix.sum(%x %x) : float64\n  matrix.sam(%x) : float64\n")
-        )
-    found = [str(each) for each in str(caught.value).splitlines()]
-    assert [line.partition(": error")[0] for line in found] == ["<string>:3:17", "<string>:4:3"]
+        sc.parse(text)
+    found = [line.removeprefix("<string>:").partition(": error")[0] for line in str(caught.value).splitlines()]
+    assert found == places
 
 
 # --- size -------------------------------------------------------------------------------------------------------------
