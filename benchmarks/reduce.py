@@ -6,8 +6,9 @@
 
 A pass fails on one statement of the program, as long as that is in a loop, uses a scalar and reads a buffer that the
 procedure declares. In `flat`, statements stand one behind the other; in `nested`, in loops three deep; in
-`chained`, each reads what the one before wrote; `expr` is a function of as many operations. Figures are seconds, the
-statements that are left, and the candidates. The aim for 2,000 statements: fewer than 10 of them in less than a minute.
+`chained`, each reads what the one before wrote; `expr` is a function of as many operations, `matrix` one of operations
+on whole arrays and of loops. Figures are seconds, the statements that are left, and the candidates. The aim for 2,000
+statements: fewer than 10 of them in less than a minute.
 
 This measures; it holds no limit and never fails because something is slow.
 """
@@ -22,10 +23,13 @@ import re
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import scaly_ir as sc
+from scaly_ir.dialects.affine.ops import FOR
+from scaly_ir.dialects.buffer import build as matrix
+from scaly_ir.dialects.buffer.ops import READ, WRITE
 from scaly_ir.dialects.prog import build, ops
 from scaly_ir.graph import Node, preorder
 from scaly_ir.graph.walk import with_references
@@ -66,10 +70,33 @@ def fails_on_expr(root: Node) -> Node:
     return root
 
 
+def fails_on_matrix(root: Node) -> Node:
+    """Fail on a tangent in a loop, of an element of a buffer that the function makes, and of a scalar."""
+    for function in root.args:
+        fresh = {result.name for node in matrix.statements_in(function.args[-1]) for result in _fresh(node)}
+        for node in matrix.statements_in(function.args[-1]):
+            body = [*matrix.body_of(node.args[-1])] if node.op is FOR else []
+            made = {
+                each.attrs["results"][0] for each in body if each.op is READ and each.args[0].attrs["name"] in fresh
+            }
+            for operand in [operand for each in body if each.op is WRITE for operand in each.args[:1]]:
+                parts = list(preorder(operand))
+                if any([part.op.name == "prog.tan" for part in parts]) and any(
+                    [part.op is ops.VAR and part.attrs["name"] in made for part in parts]
+                ):
+                    raise KeyError("tan")
+    return root
+
+
+def _fresh(node: Node) -> Sequence[matrix.Binding]:
+    return matrix.results_of(node) if node.op.get_attr("TFreshResult", False) else ()
+
+
 def register(registry: sc.PluginRegistry) -> None:
     """Add the passes."""
     registry.add_pass("fails_on_prog", fails_on_prog, dialects=["prog"])
     registry.add_pass("fails_on_expr", fails_on_expr, dialects=["expr"])
+    registry.add_pass("fails_on_matrix", fails_on_matrix, dialects=["matrix", "buffer", "affine"])
 
 
 # --- the programs ----------------------------------------------------------------------------------------------------
@@ -161,7 +188,59 @@ def _expr(count: int) -> str:
     return text
 
 
-SHAPES: dict[str, Callable[[int], str]] = {"flat": _flat, "nested": _nested, "chained": _chained, "expr": _expr}
+_PLANTED_IN_MATRICES = """\
+  affine.for %planted = 0 to 4 step 1 {kind=global} {
+    %element = buffer.read %last[%planted, 0] : float64
+    %scaled = prog.mul(%scale, %element) : float64
+    buffer.write prog.add(prog.tan(prog.mul(%scaled, %element)), %scale), %own[%planted, 1] : float64
+  }
+"""
+
+
+def _matrix(count: int) -> str:
+    """Return a function of products, transposes and loops on what came before."""
+    dice = random.Random(1)
+    known = ["%x", "%y"]
+    groups = []
+    for at in range((count - 10) * 3 // 8):
+        one, other = dice.choice(known[-20:]), dice.choice(known)
+        if at % 3 == 0:
+            groups.append(f"  %t{at} = matrix.prod({one}, {other}) : memref<4x4xfloat64>\n")
+        elif at % 3 == 1:
+            groups.append(f"  %t{at} = matrix.transpose({one}) : memref<4x4xfloat64>\n")
+        else:
+            groups.append(
+                f"  %t{at} = buffer.alloc : memref<4x4xfloat64>\n"
+                f"  affine.for %i{at} = 0 to 4 step 1 {{kind=global}} {{\n"
+                f"    affine.for %j{at} = 0 to 4 step 1 {{kind=global}} {{\n"
+                f"      %v{at} = buffer.read {one}[%i{at}, %j{at}] : float64\n"
+                f"      %w{at} = buffer.read {other}[%j{at}, %i{at}] : float64\n"
+                f"      buffer.write prog.add(%v{at}, prog.mul(%scale, %w{at})), %t{at}[%i{at}, %j{at}] : float64\n"
+                "    }\n  }\n"
+            )
+        known.append(f"%t{at}")
+    groups.append(_PLANTED_IN_MATRICES.replace("%last", known[len(groups) // 2]))
+    return (
+        "buffer.func @main(%x: memref<4x4xfloat64>, %y: memref<4x4xfloat64>) "
+        "-> (%own_out: memref<4x4xfloat64>, %last_out: memref<4x4xfloat64>) {\n"
+        "  %scale = buffer.read %x[0, 0] : float64\n"
+        "  %own = buffer.constant(0) : memref<4x4xfloat64>\n"
+        f"{''.join(groups)}  buffer.return %own, {known[-1]}\n}}\n"
+    )
+
+
+SHAPES: dict[str, Callable[[int], str]] = {
+    "flat": _flat,
+    "nested": _nested,
+    "chained": _chained,
+    "expr": _expr,
+    "matrix": _matrix,
+}
+PASSES = {
+    "expr": "canonicalize,dce,fails_on_expr,cse",
+    "matrix": "lower_matrix_high_level_map_reduce,fails_on_matrix,lower_aff",
+}
+"""What is run on a program; ``canonicalize,dce,fails_on_prog,cse`` on all others."""
 
 
 # --- measuring -------------------------------------------------------------------------------------------------------
@@ -173,10 +252,9 @@ def measure(shape: str, size: int, jobs: int) -> dict[str, object]:
         path = Path(folder, "planted.sir")
         path.write_text(SHAPES[shape](size))
         said = io.StringIO()
-        failing = "expr" if shape == "expr" else "prog"
         start = time.perf_counter()
-        passes = f"--pass=canonicalize,dce,fails_on_{failing},cse"
-        code = scaly_reduce([str(path), "--crash", passes, f"-j{jobs}"], io.StringIO(), io.StringIO(), said)
+        passes = PASSES.get(shape, "canonicalize,dce,fails_on_prog,cse")
+        code = scaly_reduce([str(path), "--crash", f"--pass={passes}", f"-j{jobs}"], io.StringIO(), io.StringIO(), said)
         seconds = time.perf_counter() - start
         found = re.search(r"reduced ([\d,]+) operations to (\d+), ([\d,]+) candidate", said.getvalue())
         if code != 0 or found is None:

@@ -47,6 +47,7 @@ class Kind(NamedTuple):
 _KINDS: Final[dict[str, str | Sequence[Kind]]] = {
     "expr": "scaly_ir.tools.reduce.expr:KINDS",
     "prog": "scaly_ir.tools.reduce.prog:KINDS",
+    "buffer": "scaly_ir.tools.reduce.matrix:KINDS",
 }
 """The kinds of changes by dialect, or where they are."""
 

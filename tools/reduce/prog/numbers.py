@@ -120,10 +120,11 @@ def with_smaller(root: Node, edits: Sequence[Smaller]) -> Node | None:
 
 def constants(root: Node) -> list[Replacement]:
     """Return the constants that could be 0 or 1; large indices could be half as large."""
-    return found_in(root, _simpler)
+    return found_in(root, simpler_constants)
 
 
-def _simpler(node: Node) -> list[Node]:
+def simpler_constants(node: Node) -> list[Node]:
+    """Return the constants that are simpler than a constant of theirs; none for another node."""
     if node.op is ops.CONST_INT or node.op is ops.CONST_FLOAT:
         value = node.attrs["value"]
         simpler = [number for number in (0, 1) if value not in (0, number)]

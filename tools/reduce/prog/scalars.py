@@ -40,10 +40,11 @@ def found_in(root: Node, instead: Callable[[Node], Sequence[Node]]) -> list[Repl
 
 def replacements(root: Node) -> list[Replacement]:
     """Return for each scalar but constants, outer ones first, its operands of its type, and zero."""
-    return found_in(root, _instead)
+    return found_in(root, instead_of)
 
 
-def _instead(node: Node) -> Sequence[Node]:
+def instead_of(node: Node) -> Sequence[Node]:
+    """Return what could stand in the place of a scalar: its operands of its type, and zero; nothing for a constant."""
     if not ops.is_scalar(node.op) or node.op.get_attr("TConst", False):
         return ()
     same = [operand for operand in node.args if operand.type is node.type and ops.is_scalar(operand.op)]
