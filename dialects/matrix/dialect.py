@@ -14,7 +14,7 @@ from scaly_ir.dialects.matrix import folds as _folds  # noqa: F401 - registers w
 from scaly_ir.dialects.matrix import reader
 from scaly_ir.dialects.matrix import reference as _reference  # noqa: F401 - registers what the operators compute
 from scaly_ir.dialects.matrix import window_reference as _window_reference  # noqa: F401 - the same for further operators
-from scaly_ir.dialects.matrix.forms import generic, show
+from scaly_ir.dialects.matrix.forms import brief, generic, show
 from scaly_ir.dialects.matrix.printer import render
 from scaly_ir.dialects.matrix.spec import SPEC
 from scaly_ir.graph import Node
@@ -64,6 +64,7 @@ def _dialect(name: str, summary: str) -> Dialect:
         manual="scaly_ir.dialects.matrix.manual:manual",
         show=show,
         generic=generic,
+        brief=brief,
         operations=operations,
         runner="scaly_ir.dialects.matrix.running:RUNNER",
     )

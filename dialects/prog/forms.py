@@ -47,7 +47,7 @@ def generic(root: Node, form: Form) -> str:
     return as_tree(root, form, build.lead_of, comments, is_operation=build.is_operation)
 
 
-_LEFT_OUT: Final = "..."
+LEFT_OUT: Final = "..."
 """The name of a variable that stands for what is left out."""
 _PLACES: Final = frozenset({ops.VIEW, ops.RANGE})
 
@@ -56,16 +56,16 @@ def brief(node: Node, form: Form) -> str:
     """Return a scalar, view, range or statement with its nearest operands alone; what has a body, as it is."""
     if build.lead_of(node) is not None:
         return show(node, form)
-    text = show(_pruned(node, BRIEF_DEPTH), form).replace(f'%"{_LEFT_OUT}"', _LEFT_OUT)
+    text = show(pruned(node, BRIEF_DEPTH), form).replace(f'%"{LEFT_OUT}"', LEFT_OUT)
     is_scalar = node.op not in ops.ROWS or node.op in ops.SCALAR_LEAVES
     return f"{text.rstrip()} : {node.type}\n" if is_scalar else text
 
 
-def _pruned(node: Node, depth: int) -> Node:
+def pruned(node: Node, depth: int) -> Node:
     """Return a node in which variables take the place of scalars that are deep in it."""
     if not node.args:
         return node
     if not depth and node.op not in _PLACES:
-        return build.var(_LEFT_OUT, node.type)
-    args = [_pruned(operand, depth - (node.op not in _PLACES)) for operand in node.args]
+        return build.var(LEFT_OUT, node.type)
+    args = [pruned(operand, depth - (node.op not in _PLACES)) for operand in node.args]
     return intern_node(node.op, tuple(args), node.attrs, node.type)

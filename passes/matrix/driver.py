@@ -18,6 +18,7 @@ from scaly_ir.dialects.buffer.names import Names, numbered
 from scaly_ir.dialects.buffer.types import INDEX
 from scaly_ir.errors import LoweringError
 from scaly_ir.graph import Node
+from scaly_ir.graph.observe import report_rewrite
 from scaly_ir.op import Op
 from scaly_ir.pass_manager import Pass
 from scaly_ir.types import MemRefType
@@ -151,7 +152,9 @@ class Context:
         self._unnamed = ""
         self.open()
         rule(self, statement)
-        return self.close()
+        made = self.close()
+        report_rewrite(statement.op.name, statement, *made)
+        return made
 
 
 Rule = Callable[[Context, Node], None]

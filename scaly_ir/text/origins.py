@@ -1,18 +1,22 @@
 """Where operations come from: the places of a file for IR that passes may have changed since it was read.
 
-A place is no part of a node, so what a pass made is looked up by what it is: the same node, the same head of a body, or
-what defines the same name or writes the same place, first in the function around it. What is none of these comes from
-nowhere.
+A place is no part of a node, so what a pass made is looked up by what it is: the same node, the same head of a body,
+what defines the same name or writes the same place, or the only one that is the same but for the numbers of values,
+first in the function around it. What is none of these comes from nowhere.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
+from typing import NamedTuple
 
 from scaly_ir.graph import Node
-from scaly_ir.op import CallEffectKind
+from scaly_ir.op import CallEffectKind, Op
 from scaly_ir.text.locations import Locations
 from scaly_ir.text.written import UNKNOWN
+
+_DEPTH = 3
+"""How many levels of operands are looked at where only the numbers of values may differ."""
 
 
 class Origins:
@@ -40,7 +44,7 @@ class Origins:
         for key in _keys(node):
             for where in (around, None):
                 numbers = self._places.get((where, key))
-                if numbers is not None:
+                if numbers is not None and (len(numbers) == 1 or not isinstance(key, _Sketch)):
                     count = used[where, key] = used.get((where, key), -1) + 1
                     return self._locations.spelled(numbers[min(count, len(numbers) - 1)])
         return UNKNOWN
@@ -74,11 +78,35 @@ def _keys(node: Node) -> Iterator[Hashable]:
     elif node.type is None and not attrs and node.args:  # a loop: its domain is what remains when its body changes
         yield node.op, node.args[0]
         attrs = node.args[0].attrs
-    for name in attrs.get("results") or ():  # what a pass puts in the place of an operation binds the same
-        if type(name) is str and not name.isdigit():  # those that are numbers stand for none
-            yield name
+    bound = attrs.get("results") or ()
+    yield from [each for each in bound if not _is_number(each)]  # what a pass puts in the place of it binds the same
     name = attrs.get("name", attrs.get("target"))
     if type(name) is str:
         yield node.op, name
-    elif node.type is not None and node.args and node.op.get_attr("TCallEffectKind") == CallEffectKind.UpdateState:
+    elif node.type is not None and node.args and not node.args[0].op.is_expression and _updates(node):
         yield node.op, node.args[0]  # what writes the same place
+    yield _sketch(node, _DEPTH)
+
+
+class _Sketch(NamedTuple):
+    """An operation without its body, and without the numbers that stand for names of values."""
+
+    op: Op
+    type: Hashable
+    attrs: tuple[tuple[str, Hashable], ...]
+    operands: tuple[Hashable, ...]
+
+
+def _sketch(node: Node, depth: int) -> _Sketch:
+    kept = [(key, value) for key, value in node.attrs.items() if key != "results" and not _is_number(value)]
+    operands = [operand for operand in node.args if operand.type is not None] if depth else []
+    return _Sketch(node.op, node.type, tuple(kept), tuple([_sketch(operand, depth - 1) for operand in operands]))
+
+
+def _is_number(name: object) -> bool:
+    """Tell whether a name of a value is none that anybody gave."""
+    return isinstance(name, str) and name.isdigit()
+
+
+def _updates(node: Node) -> bool:
+    return bool(node.op.get_attr("TCallEffectKind") == CallEffectKind.UpdateState)

@@ -41,8 +41,8 @@ LOCATION: Final = SKIP.join(["loc", r"\(", rf"(?:unknown|({TERMINALS['STRING']})
 
 @cache
 def _pattern() -> re.Pattern[str]:
-    """Return what matches a location, and the brace of the body behind it if there is one."""
-    return re.compile(rf"{LOCATION}({SKIP}\{{)?")
+    """Return what matches a location, and the brace of the body behind it, with its label, if there is one."""
+    return re.compile(rf"{LOCATION}({SKIP}\{{(?:{SKIP}\^[A-Za-z_]\w*{SKIP}\([^()]*\){SKIP}:)?)?")
 
 
 def written_in(text: str) -> dict[int, Written]:
