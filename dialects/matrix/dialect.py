@@ -11,7 +11,7 @@ from scaly_ir.dialects.buffer import build
 from scaly_ir.dialects.buffer import folds as _buffer_folds  # noqa: F401 - registers what the operators fold to
 from scaly_ir.dialects.buffer.forms import operations
 from scaly_ir.dialects.matrix import folds as _folds  # noqa: F401 - registers what the operators fold to
-from scaly_ir.dialects.matrix import reader
+from scaly_ir.dialects.matrix import generic_reader, reader
 from scaly_ir.dialects.matrix import reference as _reference  # noqa: F401 - registers what the operators compute
 from scaly_ir.dialects.matrix import window_reference as _window_reference  # noqa: F401 - the same for further operators
 from scaly_ir.dialects.matrix.forms import brief, generic, show
@@ -24,7 +24,7 @@ from scaly_ir.text.source import Source
 
 def read(source: Source) -> Parsed:
     """Read a file: by the fast reader where it takes the text, else by the grammar."""
-    fast = reader.read(source.text)
+    fast = generic_reader.read(source.text) or reader.read(source.text)
     if fast is not None:
         whole, read_by = fast
         return Parsed(whole, Locations(source, read_by.starts, read_by.ends, False, _spans_of))

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Final
+from functools import cache
+from typing import Final, NamedTuple
 
 from scaly_ir.attributes import Attrs, AttrValue, named, word_or_constant
 from scaly_ir.graph import Node
@@ -17,6 +18,14 @@ from scaly_ir.types import DTYPES, FLOAT64, DType
 
 Refer = Callable[[str], Node]
 """Returns the node that a value has the number of, as in ``callee=%3``."""
+
+
+class Own(NamedTuple):
+    """A dialect's own kind of values: how its text begins, what matches all of it, without groups, and what reads it."""
+
+    prefix: str
+    pattern: str
+    read: Callable[[str], AttrValue]
 
 
 class Unusual(Exception):  # noqa: N818 - not a mistake of anybody's
@@ -30,8 +39,14 @@ _DTYPES: Final[dict[str, DType]] = {str(dtype): dtype for dtype in DTYPES}
 _LEFT_OUT: Final = frozenset({"slice", "elided", "splat"})
 """The words that begin more than a word, in some dialect."""
 
-_tokens = re.compile(r'"(?:[^"\\\n]|\\[^\n])*+"|[A-Za-z0-9_.+<>%$-]+|[^ \t\n]').findall
+_TOKEN: Final = r'"(?:[^"\\\n]|\\[^\n])*+"|[A-Za-z0-9_.+<>%$-]+|[^ \t\n]'
 """Cuts the text of attributes, coarser than `terminals` do: what is no token of the language is refused afterwards."""
+
+
+@cache
+def _tokens(own: Own | None) -> re.Pattern[str]:
+    return re.compile(_TOKEN if own is None else rf"(?:{own.pattern})|{_TOKEN}")
+
 
 _is_key = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*").fullmatch
 _is_word = re.compile(r"[A-Za-z_][A-Za-z0-9_]*").fullmatch
@@ -45,15 +60,18 @@ _is_float = re.compile(
 _name = re.compile(r'\{(?!(?:inf|nan)=)([A-Za-z_]+)="([A-Za-z_][A-Za-z0-9_]*)"\}').fullmatch
 
 
-def read_attrs(text: str, refer: Refer | None = None) -> Attrs:
+def read_attrs(text: str, refer: Refer | None = None, own: Own | None = None) -> Attrs:
     """Read attributes with their braces, as `read_attributes` does."""
     found = _name(text)  # the commonest there are
-    return Attrs(read_attributes(text, refer)) if found is None else named(found[1], found[2])
+    return Attrs(read_attributes(text, refer, own)) if found is None else named(found[1], found[2])
 
 
-def read_attributes(text: str, refer: Refer | None = None) -> dict[str, AttrValue]:
-    """Read attributes with their braces; a value is an atom, a slice, a list of these, or what `refer` takes."""
-    cut = _tokens(text)
+def read_attributes(text: str, refer: Refer | None = None, own: Own | None = None) -> dict[str, AttrValue]:
+    """Read attributes with their braces.
+
+    A value is an atom, a slice, one of the dialect's `own` kind, a list of values, or what `refer` takes.
+    """
+    cut = _tokens(own).findall(text)
     values: dict[str, AttrValue] = {}
     at = 1
     while True:
@@ -66,11 +84,11 @@ def read_attributes(text: str, refer: Refer | None = None) -> dict[str, AttrValu
             raise Unusual
         at += 2
         if first == "[":
-            values[key], at = _list(cut, at + 1)
+            values[key], at = _list(cut, at + 1, own)
         elif refer is not None and first[0] == "%":
             values[key], at = refer(first), at + 1
         else:
-            values[key], at = _item(cut, at)
+            values[key], at = _item(cut, at, own)
         if cut[at] == "}" and len(cut) == at + 1:
             return values
         if cut[at] != ",":
@@ -78,22 +96,31 @@ def read_attributes(text: str, refer: Refer | None = None) -> dict[str, AttrValu
         at += 1
 
 
-def _list(cut: list[str], at: int) -> tuple[AttrValue, int]:
-    """Read a list from behind its bracket, and return where it ends."""
-    items = []
-    if cut[at] == "]":
-        return (), at + 1
+def _list(cut: list[str], at: int, own: Own | None) -> tuple[AttrValue, int]:
+    """Read a list, which may hold lists, from behind its bracket, and return where it ends."""
+    opened: list[list[AttrValue]] = [[]]
     while True:
-        item, at = _item(cut, at)
-        items.append(item)
-        if cut[at] == "]":
-            return tuple(items), at + 1
+        if cut[at] == "[":
+            opened.append([])
+            at += 1
+            continue
+        if cut[at] != "]" or opened[-1]:
+            item, at = _item(cut, at, own)
+            opened[-1].append(item)
+        while cut[at] == "]":
+            whole = tuple(opened.pop())
+            at += 1
+            if not opened:
+                return whole, at
+            opened[-1].append(whole)
         if cut[at] != ",":
             raise Unusual
         at += 1
 
 
-def _item(cut: list[str], at: int) -> tuple[AttrValue, int]:
+def _item(cut: list[str], at: int, own: Own | None) -> tuple[AttrValue, int]:
+    if own is not None and cut[at].startswith(own.prefix):
+        return own.read(cut[at]), at + 1
     if cut[at] != "slice":
         return _atom(cut[at]), at + 1
     if [cut[at + 1], *cut[at + 3 : at + 8 : 2]] != ["(", ",", ",", ")"]:

@@ -21,7 +21,7 @@ from scaly_ir.text.written import LOCATION
 
 _VALUE: Final = rf"%(?:[0-9]+|{TERMINALS['VALUE'][1:]})"
 _ATTRIBUTES: Final = rf'\{{[^{{}}"/]*+(?:{TERMINALS["STRING"]}[^{{}}"/]*+)*+\}}'
-_TYPE: Final = rf"{TERMINALS['TENSOR']}|{TERMINALS['WORD']}"
+_TYPE: Final = rf"{TERMINALS['TENSOR']}|{TERMINALS['MEMREF']}|{TERMINALS['WORD']}"
 
 _DROPPED: Final = -1
 """The end of what has no place of its own."""
