@@ -20,7 +20,7 @@ from scaly_ir.text.generic_reader import GenericReader
 from scaly_ir.types import DTYPES, MemRefType
 
 _TYPES: Final[dict[str, Any]] = {NO_TYPE: None, str(INDEX): INDEX, **{str(dtype): dtype for dtype in DTYPES}}
-_MAPS: Final = Own(PREFIX, dict(TERMINALS)["MAP"], read_map)
+_MAPS: Final = Own(PREFIX, next(found[1] for found in TERMINALS if found[0] == "MAP"), read_map)
 
 
 class Reader(GenericReader):

@@ -21,7 +21,10 @@ Refer = Callable[[str], Node]
 
 
 class Own(NamedTuple):
-    """A dialect's own kind of values: how its text begins, what matches all of it, without groups, and what reads it."""
+    """A dialect's own kind of values: how its text begins, what matches all of it, and what reads it.
+
+    There are no groups in the pattern.
+    """
 
     prefix: str
     pattern: str

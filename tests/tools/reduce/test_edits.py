@@ -15,17 +15,19 @@ from hypothesis import strategies as st
 import scaly_ir as sc
 from scaly_ir.graph import Node
 from scaly_ir.graph.walk import with_references
-from scaly_ir.tools.reduce import expr, prog
+from scaly_ir.tools.reduce import expr, matrix, prog
 from scaly_ir.tools.reduce.state import State
 from scaly_ir.tools.reduce.steps import Kind, steps_for
 from tests.dialects.expr.generators import roots
 from tests.dialects.expr.growing import modules as growing_modules
+from tests.dialects.matrix.programs import modules as matrices
 from tests.dialects.prog.generators import fragments, programs
 from tests.passes.prog.programs import modules
 from tests.tools.reduce.searching import reduced
 
 PROG = st.one_of(programs(), modules(), fragments())
 EXPR = st.one_of(roots(), growing_modules().map(lambda case: case[0]))
+MATRIX = matrices(most=8)
 
 
 def check(root: Node, kind: Kind, random: Random) -> bool:
@@ -55,6 +57,12 @@ def test_changes_to_functions(at: int, root: Node, random: Random) -> None:
     check(root, expr.KINDS[at], random)
 
 
+@pytest.mark.parametrize("at", range(len(matrix.KINDS)), ids=[f"{at}-{k.name}" for at, k in enumerate(matrix.KINDS)])
+@given(root=MATRIX, random=st.randoms(use_true_random=False))
+def test_changes_to_functions_of_buffers(at: int, root: Node, random: Random) -> None:
+    check(root, matrix.KINDS[at], random)
+
+
 def has(name: str) -> Callable[[State], bool]:
     def interesting(state: State) -> bool:
         assert isinstance(state.body, Node)
@@ -63,7 +71,7 @@ def has(name: str) -> Callable[[State], bool]:
     return interesting
 
 
-@given(root=st.one_of(PROG, EXPR), random=st.randoms(use_true_random=False), jobs=st.integers(2, 5))
+@given(root=st.one_of(PROG, EXPR, MATRIX), random=st.randoms(use_true_random=False), jobs=st.integers(2, 5))
 def test_what_is_left_is_small_interesting_and_the_same_for_any_number_of_jobs(
     root: Node, random: Random, jobs: int
 ) -> None:

@@ -40,10 +40,17 @@ def _sized(shape: Sequence[int], sizes: Sizes) -> tuple[int, ...]:
 
 
 def fitted(now: Node, before: Node, sizes: Sizes) -> Node:
-    """Return a statement with the attributes and the type that follow from what its operands became.
+    """Return a statement with the attributes, indices and type that follow from what its operands became.
 
     What follows from nothing, as the shape of an allocation, is made smaller by `sizes`.
     """
+    try:
+        return _fitted(now, before, sizes)
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError):
+        return now  # the verifier finds what is wrong with its operands
+
+
+def _fitted(now: Node, before: Node, sizes: Sizes) -> Node:
     first = _ELEMENTS.get(now.op)
     if first is not None:
         return _element(now, before, first)
@@ -53,12 +60,7 @@ def fitted(now: Node, before: Node, sizes: Sizes) -> Node:
         type_ = fit(now, before, attrs, type_, sizes) or type_
     made = now.replace(attrs=attrs, type=type_)
     infer = now.op.get_attr("FInferType", None)
-    if infer is None or not isinstance(type_, MemRefType):
-        return made
-    try:
-        return made.replace(type=infer(made))
-    except (ValueError, TypeError, KeyError, IndexError, AttributeError):
-        return made  # the verifier finds what is wrong with its operands
+    return made if infer is None or not isinstance(type_, MemRefType) else made.replace(type=infer(made))
 
 
 _ELEMENTS: Final = {buffer_ops.READ: 0, buffer_ops.WRITE: 1}
