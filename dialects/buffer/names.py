@@ -11,8 +11,7 @@ from itertools import count
 
 from scaly_ir.attributes import Attrs
 from scaly_ir.dialects.buffer import build
-from scaly_ir.graph import Node, intern_node, preorder
-from scaly_ir.graph.rewrite import Mode, substitute
+from scaly_ir.graph import Node, intern_node, postorder
 
 
 def is_number(name: str) -> bool:
@@ -131,16 +130,16 @@ def renamed(function: Node, name_of: Callable[[str], str]) -> Node:
 
 
 def with_names(operand: Node, names: Mapping[str, str]) -> Node:
-    """Return an operand with other names for the values in it."""
-    if not operand.args:
-        new = names.get(operand.attrs.get("name", "")) if build.is_variable(operand) else None
-        return operand if new is None else build.value(new, operand.type)
-    found = {
-        node: build.value(names[name], node.type)
-        for node in preorder(operand)
-        if build.is_variable(node) and (name := node.attrs["name"]) in names
-    }
-    return substitute(operand, found, mode=Mode.ONCE) if found else operand
+    """Return an operand with other names for the values in it; types stay as they are, of what is not valid too."""
+    made: dict[Node, Node] = {}
+    for node in postorder(operand):
+        new = names.get(node.attrs.get("name", "")) if build.is_variable(node) else None
+        if new is not None:
+            made[node] = build.value(new, node.type)
+        else:
+            args = tuple([made[below] for below in node.args])
+            made[node] = node if args == node.args else intern_node(node.op, args, node.attrs, node.type)
+    return made[operand]
 
 
 class Names:

@@ -43,7 +43,7 @@ class Driver:
         self._lexemes = language.lexemes(source.text)
         self._at = 0
         self._parser: InteractiveParser
-        self._mark = 0
+        self._mark = 1
         """The height of the parser's stack before the current statement."""
         self._mark_at = 0
         """Where the current statement begins."""
@@ -89,7 +89,7 @@ class Driver:
         kind = self._kind(lexeme)
         starts = kind in self._language.starters
         named = starts and self._at > 0 and self._lexemes[self._at - 1].text == "="
-        begins = (starts and not named) or (lexeme.kind in ("NAME", "STRING") and self._opens(kind))
+        begins = (starts and not named) or (self._may_open(lexeme) and self._opens(kind))
         if not self._feed(kind, lexeme):
             return self._recover(lexeme, kind)
         if kind == "$END":
@@ -130,6 +130,11 @@ class Driver:
         if special in choices or lexeme.kind not in choices:
             return special or lexeme.kind
         return lexeme.kind
+
+    def _may_open(self, lexeme: Lexeme) -> bool:
+        """Tell whether it takes the grammar to know whether a lexeme begins a statement: not `_is_target`."""
+        bound = self._at > 0 and self._lexemes[self._at - 1].text in self._language.binders
+        return lexeme.kind in ("NAME", "STRING") or (lexeme.kind == "VALUE" and bound)
 
     def _opens(self, kind: str) -> bool:
         """Tell whether a terminal begins a statement here, where a body might end, as those that always do."""

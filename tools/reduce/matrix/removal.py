@@ -13,6 +13,7 @@ from scaly_ir.dialects.buffer.types import INDEX
 from scaly_ir.dialects.matrix.ops import CONCAT, MAP_REDUCE, MAP_REDUCE_AFF
 from scaly_ir.effects import CallEffectKind
 from scaly_ir.graph import Node
+from scaly_ir.tools.reduce.matrix.shapes import fitted
 from scaly_ir.tools.reduce.matrix.walk import (
     Inner,
     Instead,
@@ -124,7 +125,7 @@ class Other(NamedTuple):
 
 
 def others(root: Node) -> list[Other]:
-    """Return for what each statement binds an operand of its type, a parameter of its type, and zero."""
+    """Return for what each statement binds operands, a parameter of its type, and zero."""
     found = []
     for at, function in enumerate(functions_of(root)):
         params = {node.type: _use(node) for node in reversed(build.params_of(function.args[-1]))}
@@ -142,16 +143,17 @@ def _use(declaration: Node) -> Node:
 
 
 def _instead(statement: Node, type_: Any, params: dict[Any, Node]) -> Iterable[Node]:
+    """Return an operand of a type, a parameter of it, and for a buffer an operand of another shape."""
     operands = build.operands_of(statement)
-    if statement.op is ops.LET:
-        operands = operands[0].args
+    values = [each for each in (operands[0].args if statement.op is ops.LET else operands) if build.is_variable(each)]
     wanted = build.value("", type_).type
-    same = [operand for operand in operands if build.is_variable(operand) and operand.type is wanted]
-    return dict.fromkeys([*same[:1], *([params[type_]] if type_ in params else [])])
+    same = [each for each in values if each.type is wanted]
+    others = [each for each in values if isinstance(type_, MemRefType) and isinstance(each.type, MemRefType)]
+    return dict.fromkeys([*same[:1], *([params[type_]] if type_ in params else []), *others[:1]])
 
 
 def with_others(root: Node, edits: Sequence[Other]) -> Node | None:
-    """Put other values in the place of what statements bind; of several for one, the first.
+    """Put other values in the place of what statements bind, and what follows for shapes; of several, the first.
 
     What nothing uses any more goes too.
     """
@@ -167,7 +169,7 @@ def with_others(root: Node, edits: Sequence[Other]) -> Node | None:
 def _with_others(function: Node, instead: dict[int, Node | None]) -> Node:
     def change(number: int, now: Node, before: Node) -> Node | Instead:
         if number not in instead:
-            return now
+            return fitted(now, before, {})
         value = instead[number]
         if value is not None:
             return Instead((value,))
