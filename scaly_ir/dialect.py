@@ -78,6 +78,9 @@ class Dialect:
     """Prints an operation with its nearest operands alone, whatever its size; None for a general way to do so."""
     operations: Callable[[Node], Iterable[Node]] = _no_operations
     """The operations of a root, in the order in which `Locations` numbers them."""
+    lead_of: Callable[[Node], int | None] | None = None
+    """How many operands a node has before the operations in its body, None for a node without a body; None for a
+    dialect whose operations are each other's operands."""
     runner: str = ""
     """``module:object``, the `running.Runner` of its functions; without it, they are not run."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from scaly_ir.dialects.matrix.words import TERMINALS as _MORE
 from scaly_ir.text.terminals import TERMINALS
 from scaly_ir.types import DTYPES
 
@@ -20,13 +21,15 @@ _COLOURS: Final = {
 }
 _PLAIN: Final = "\x1b[0m"
 
+_OWN: Final = {found[0]: found[1] for found in _MORE}
 _TOKENS: Final = {
     "comment": r"//[^\n\r]*",
     "value": rf"{TERMINALS['VALUE']}|%[0-9]+",
     "operation": TERMINALS["NAME"],
-    "type": rf"{TERMINALS['MEMREF']}|{TERMINALS['TENSOR']}|{TERMINALS['SPARSE']}|(?:{'|'.join(DTYPES)})(?![\w.])",
-    "constant": rf"{TERMINALS['FLOAT']}|{TERMINALS['INT']}|{TERMINALS['STRING']}|(?:True|False|None)(?!\w)",
-    "symbol": TERMINALS["SYMBOL"],
+    "type": rf"{TERMINALS['MEMREF']}|{TERMINALS['TENSOR']}|{TERMINALS['SPARSE']}|(?:{'|'.join(DTYPES)})(?![\w.])"
+    r"|index(?![\w.]|[ \t]*=)",
+    "constant": rf"{_OWN['MAP']}|{TERMINALS['FLOAT']}|{TERMINALS['INT']}|{TERMINALS['STRING']}|(?:True|False|None)(?!\w)",
+    "symbol": rf"{TERMINALS['SYMBOL']}|{_OWN['LABEL']}",
     "word": TERMINALS["WORD"],
 }
 """In the order they are tried; classes without a colour stand here so that nothing in them is taken for another."""

@@ -58,10 +58,11 @@ def for_yield(node: Node) -> Faults:
     if build.region_of(node) is None:
         return
     body, types = build.body_of(node.args[-1]), carried_types(node)
-    ends = [each for each in body if each.op is ops.YIELD]
+    ends = [each for each in body if build.is_terminator(each)]
     if not types and not ends:
         return
-    if len(ends) != 1 or body[-1] is not ends[0] or len(ends[0].args) != len(types):
+    sound = len(ends) == 1 and body[-1] is ends[0] and ends[0].op is ops.YIELD
+    if not sound or len(ends[0].args) != len(types):
         yield f"FOR body must end in affine.yield of {len(types)} values"
         return
     for position, (value, type_) in enumerate(zip(ends[0].args, types, strict=True)):

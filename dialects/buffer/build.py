@@ -138,3 +138,8 @@ def is_variable(node: Node) -> bool:
 def is_literal(node: Node) -> bool:
     """Tell whether a node is a constant."""
     return bool(node.op.get_attr("TConst", False))
+
+
+def is_terminator(node: Node) -> bool:
+    """Tell whether a statement ends a region."""
+    return bool(node.op.get_attr(ops.TERMINATOR, False))

@@ -280,9 +280,9 @@ def boundary(node: Node) -> Faults:
 
 
 def return_last(node: Node) -> Faults:
-    """A function ends in a `buffer.return`, which stands nowhere else."""
+    """A function ends in a `buffer.return`; nothing else that ends a region stands in its body."""
     body = build.body_of(node.args[-1]) if build.region_of(node) is not None else ()
-    if not body or body[-1].op is not ops.RETURN or any([each.op is ops.RETURN for each in body[:-1]]):
+    if not body or body[-1].op is not ops.RETURN or any([build.is_terminator(each) for each in body[:-1]]):
         yield f"function @{node.attrs.get('name')} must end in one buffer.return"
 
 

@@ -9,7 +9,7 @@ from scaly_ir.dialect import Dialect
 from scaly_ir.dialects.affine import folds as _affine_folds  # noqa: F401 - registers what the operators fold to
 from scaly_ir.dialects.buffer import build
 from scaly_ir.dialects.buffer import folds as _buffer_folds  # noqa: F401 - registers what the operators fold to
-from scaly_ir.dialects.buffer.forms import operations
+from scaly_ir.dialects.buffer.forms import lead_of, operations
 from scaly_ir.dialects.matrix import folds as _folds  # noqa: F401 - registers what the operators fold to
 from scaly_ir.dialects.matrix import generic_reader, reader
 from scaly_ir.dialects.matrix import reference as _reference  # noqa: F401 - registers what the operators compute
@@ -66,6 +66,7 @@ def _dialect(name: str, summary: str) -> Dialect:
         generic=generic,
         brief=brief,
         operations=operations,
+        lead_of=lead_of,
         runner="scaly_ir.dialects.matrix.running:RUNNER",
     )
 

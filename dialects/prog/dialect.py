@@ -90,5 +90,6 @@ DIALECT: Final = Dialect(
     generic=generic,
     brief=brief,
     operations=operations,
+    lead_of=build.lead_of,
     runner="scaly_ir.dialects.prog.running:RUNNER",
 )

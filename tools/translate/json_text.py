@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any, Final
 
-from scaly_ir.dialects.prog import ops
-from scaly_ir.dialects.prog.build import body_of
+from scaly_ir.dialect import dialect_of
 from scaly_ir.graph import Node
 from scaly_ir.graph.walk import with_references
+from scaly_ir.text.source import Span
 from scaly_ir.text.spelling import spell_float
 from scaly_ir.tools.translate.targets import Input
 
@@ -78,25 +79,32 @@ def _value(value: Any, numbers: Mapping[Node, int]) -> Any:
 
 
 def _statements(given: Input, numbers: Mapping[Node, int]) -> Iterator[dict[str, Any]]:
-    """Yield the statements of a `prog` text, numbered as the reader does it; other dialects tell no places."""
+    """Yield the statements of a text, numbered as the reader does it; dialects without any tell no places."""
     root, locations = given.root, given.locations
-    if root.op.dialect != "prog":
+    dialect = dialect_of(root)
+    if dialect.lead_of is None:
         return
-    bare = root.op is ops.BLOCK or root.attrs.get("bare")
-    pending: list[tuple[Iterator[Node], int | None]] = [(iter(root.args if bare else (root,)), None)]
+    operations = set(dialect.operations(root))
+    pending: list[tuple[Iterator[Node], int | None]] = [(iter((root,)), None)]
     number = -1
     while pending:
-        statements, parent = pending[-1]
-        for node in statements:
-            number += 1
-            span = locations.origin(number)
-            line, column = span.position()
-            end_line, end_column = span.source.position(span.end)
-            file = {} if span.read is None else {"file": span.source.name}
-            place = {**file, "line": line, "column": column, "end_line": end_line, "end_column": end_column}
-            yield {"node": numbers[node], "parent": parent, **place}
-            if node.op in (ops.PROGRAM, ops.PROC, ops.FOR):
-                pending.append((iter(body_of(node)), number))
+        nodes, parent = pending[-1]
+        for node in nodes:
+            around = parent
+            if node in operations:
+                number += 1
+                around = number
+                yield {"node": numbers[node], "parent": parent, **_place(locations.origin(number))}
+            lead = dialect.lead_of(node)
+            if lead is not None:
+                pending.append((islice(node.args, lead, None), around))
                 break
         else:
             pending.pop()
+
+
+def _place(span: Span) -> dict[str, Any]:
+    line, column = span.position()
+    end_line, end_column = span.source.position(span.end)
+    file = {} if span.read is None else {"file": span.source.name}
+    return {**file, "line": line, "column": column, "end_line": end_line, "end_column": end_column}

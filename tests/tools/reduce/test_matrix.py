@@ -87,10 +87,7 @@ def test_a_loop_that_carries_a_value() -> None:
 
 def test_a_map() -> None:
     assert left(has("affine.min")) == (
-        "buffer.func @a() -> () {\n"
-        "  %a = affine.min(0) {map=affine_map<(d0) -> (0, 0)>} : index\n"
-        "  buffer.return\n"
-        "}\n"
+        "buffer.func @a() -> () {\n  %a = affine.min(0) {map=affine_map<(d0) -> (0, 0)>} : index\n  buffer.return\n}\n"
     )
 
 

@@ -19,7 +19,6 @@ from scaly_ir.tools.reduce.matrix.walk import (
     Instead,
     changed,
     functions_of,
-    is_terminator,
     numbered,
     places,
     rewritten,
@@ -63,7 +62,7 @@ def by_function(edits: Iterable[At]) -> dict[int, set[int]]:
 
 def statements(root: Node) -> list[At]:
     """Return the places of all statements but those that end a region."""
-    return [At(at, number) for at, number, statement in places(root) if not is_terminator(statement)]
+    return [At(at, number) for at, number, statement in places(root) if not build.is_terminator(statement)]
 
 
 def without_statements(root: Node, edits: Sequence[At]) -> Node | None:
@@ -200,7 +199,7 @@ def _swept(function: Node, before: Node) -> Node:
 def _is_pure(statement: Node) -> bool:
     """Tell whether a statement is there for what it binds alone."""
     effect = statement.op.get_attr("TCallEffectKind", CallEffectKind.Opaque)
-    return effect <= CallEffectKind.ReadState and not is_terminator(statement)
+    return effect <= CallEffectKind.ReadState and not build.is_terminator(statement)
 
 
 # --- results and parameters -------------------------------------------------------------------------------------------

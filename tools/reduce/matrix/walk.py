@@ -64,11 +64,6 @@ def places(root: Node) -> Iterator[tuple[int, int, Node]]:
             yield at, number, statement
 
 
-def is_terminator(statement: Node) -> bool:
-    """Tell whether a statement ends a region."""
-    return bool(statement.op.get_attr(ops.TERMINATOR, False))
-
-
 def with_operands(statement: Node, operands: Sequence[Node]) -> Node:
     """Return a statement with other operands and its region."""
     own = build.operands_of(statement)
@@ -127,7 +122,7 @@ class _Rewriting:
         """Add what becomes of a statement to an open region; return its region if that is to be gone through."""
         self._number += 1
         statement = with_operands(before, [self._value(operand) for operand in build.operands_of(before)])
-        if entry.statement is None and is_terminator(before):
+        if entry.statement is None and build.is_terminator(before):
             entry.given = statement.args
             return None
         made = self._change(self._number, statement, before)
