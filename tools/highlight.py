@@ -28,7 +28,8 @@ _TOKENS: Final = {
     "operation": TERMINALS["NAME"],
     "type": rf"{TERMINALS['MEMREF']}|{TERMINALS['TENSOR']}|{TERMINALS['SPARSE']}|(?:{'|'.join(DTYPES)})(?![\w.])"
     r"|index(?![\w.]|[ \t]*=)",
-    "constant": rf"{_OWN['MAP']}|{TERMINALS['FLOAT']}|{TERMINALS['INT']}|{TERMINALS['STRING']}|(?:True|False|None)(?!\w)",
+    "constant": rf"{_OWN['MAP']}|{TERMINALS['FLOAT']}|{TERMINALS['INT']}|{TERMINALS['STRING']}"
+    r"|(?:True|False|None)(?!\w)",
     "symbol": rf"{TERMINALS['SYMBOL']}|{_OWN['LABEL']}",
     "word": TERMINALS["WORD"],
 }

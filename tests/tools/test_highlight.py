@@ -48,6 +48,12 @@ def plain(text: str) -> str:
         ("Trueish", "Trueish"),
         (r'"a\"b" c', r'<constant>"a\"b"<> c'),
         ("x8", "x8"),
+        ("%i: index) -> (", "%i: <type>index<>) -> ("),
+        ("index=1, indices=[0]", "index=<constant>1<>, indices=[<constant>0<>]"),
+        ("map=affine_map<(d0) -> (d0 * 2)>}", "map=<constant>affine_map<(d0) -> (d0 * 2)><>}"),
+        ("^comb(%a: int32):", "<symbol>^comb<>(%a: <type>int32<>):"),
+        ("memref<0x3xint64>", "<type>memref<0x3xint64><>"),
+        ("matrix.map_reduce(%A) init(undef)", "<operation>matrix.map_reduce<>(%A) init(undef)"),
     ],
 )
 def test_each_class(text: str, shown: str) -> None:

@@ -650,3 +650,31 @@ def test_checks_of_any_output_pass(folder: Path, outputs: list[list[str]], optio
         (folder / f"out{number}").write_text(f"{text}\n", encoding="utf-8")
         lines += f"// RUN: cat out{number} | filecheck %s --check-prefixes=P{number}{options}\n"
     made(folder, lines + (_functions("f", "g") if inside else ""))
+
+
+def test_functions_of_buffers_are_checked_one_by_one(folder: Path) -> None:
+    text = made(
+        folder,
+        "// RUN: scaly-opt %s --pass=lower_matrix_high_level_map_reduce | filecheck %s\n\n"
+        "buffer.func @f(%A: memref<2x3xfloat64>) -> (%n: float64) {\n"
+        "  %0 = matrix.sum(%A) : float64\n"
+        "  buffer.return %0\n"
+        "}\n\n"
+        'buffer.func @"no results"() -> () {\n'
+        "  buffer.return\n"
+        "}\n",
+    )
+    assert checks(text)[1:] == [
+        "CHECK-LABEL: buffer.func @f(%A: memref<2x3xfloat64>) -> (%n: float64) {",
+        "CHECK-NEXT:    %[[V0:[0-9]+]] = matrix.map_reduce(%A) init(0) {indices={{\\[\\[}}1, 2]]} : memref<1xfloat64> {",
+        "CHECK-NEXT:    ^comb(%acc: float64, %a: float64):",
+        "CHECK-NEXT:      matrix.yield prog.add(%acc, %a)",
+        "CHECK-NEXT:    }",
+        "CHECK-NEXT:    %[[V1:[0-9]+]] = buffer.read %[[V0]][] : float64",
+        "CHECK-NEXT:    buffer.return %[[V1]]",
+        "CHECK-NEXT:  }",
+        'CHECK-LABEL: buffer.func @"no results"() -> () {',
+        "CHECK-NEXT:    buffer.return",
+        "CHECK-NEXT:  }",
+    ]
+    assert text.index('// CHECK-LABEL: buffer.func @"no') > text.index("buffer.return %0")

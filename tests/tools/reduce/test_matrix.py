@@ -10,6 +10,7 @@ import scaly_ir as sc
 from scaly_ir.graph import Node, preorder
 from scaly_ir.tools.reduce import matrix
 from scaly_ir.tools.reduce.state import State
+from scaly_ir.tools.reduce.steps import Kind
 from tests.counting import calls_of
 from tests.tools.reduce.searching import smallest
 
@@ -152,7 +153,7 @@ buffer.func @f(%A: memref<4xfloat64>) -> () {
 
 
 @pytest.mark.parametrize("kind", matrix.KINDS, ids=[f"{at}-{each.name}" for at, each in enumerate(matrix.KINDS)])
-def test_single_changes_are_valid_or_refused(kind: matrix.Kind) -> None:
+def test_single_changes_are_valid_or_refused(kind: Kind) -> None:
     root = sc.parse(MODULE)
     for edit in kind.edits(root):
         made = kind.apply(root, [edit])
@@ -169,7 +170,7 @@ def _long(count: int) -> str:
 
 
 @pytest.mark.parametrize("kind", matrix.KINDS, ids=[f"{at}-{each.name}" for at, each in enumerate(matrix.KINDS)])
-def test_what_there_is_to_change_is_listed_in_linear_time(kind: matrix.Kind) -> None:
+def test_what_there_is_to_change_is_listed_in_linear_time(kind: Kind) -> None:
     small, large = [sc.parse(_long(count)) for count in (100, 200)]
 
     def listed_and_made(root: Node) -> None:
