@@ -78,8 +78,9 @@ def _keys(node: Node) -> Iterator[Hashable]:
     elif node.type is None and not attrs and node.args:  # a loop: its domain is what remains when its body changes
         yield node.op, node.args[0]
         attrs = node.args[0].attrs
-    bound = attrs.get("results") or ()
-    yield from [each for each in bound if not _is_number(each)]  # what a pass puts in the place of it binds the same
+    bound = attrs.get("results")
+    if isinstance(bound, tuple):  # what a pass puts in the place of an operation binds the same
+        yield from [each for each in bound if isinstance(each, str) and not _is_number(each)]
     name = attrs.get("name", attrs.get("target"))
     if type(name) is str:
         yield node.op, name

@@ -656,8 +656,8 @@ def test_functions_of_buffers_are_checked_one_by_one(folder: Path) -> None:
     text = made(
         folder,
         "// RUN: scaly-opt %s --pass=lower_matrix_high_level_map_reduce | filecheck %s\n\n"
-        "buffer.func @f(%A: memref<2x3xfloat64>) -> (%n: float64) {\n"
-        "  %0 = matrix.sum(%A) : float64\n"
+        "buffer.func @f(%A: memref<6xint32>) -> (%n: int32) {\n"
+        "  %0 = matrix.sum(%A) : int32\n"
         "  buffer.return %0\n"
         "}\n\n"
         'buffer.func @"no results"() -> () {\n'
@@ -665,12 +665,12 @@ def test_functions_of_buffers_are_checked_one_by_one(folder: Path) -> None:
         "}\n",
     )
     assert checks(text)[1:] == [
-        "CHECK-LABEL: buffer.func @f(%A: memref<2x3xfloat64>) -> (%n: float64) {",
-        "CHECK-NEXT:    %[[V0:[0-9]+]] = matrix.map_reduce(%A) init(0) {indices={{\\[\\[}}1, 2]]} : memref<1xfloat64> {",
-        "CHECK-NEXT:    ^comb(%acc: float64, %a: float64):",
+        "CHECK-LABEL: buffer.func @f(%A: memref<6xint32>) -> (%n: int32) {",
+        "CHECK-NEXT:    %[[V0:[0-9]+]] = matrix.map_reduce(%A) init(0) {indices={{\\[\\[}}1]]} : memref<1xint32> {",
+        "CHECK-NEXT:    ^comb(%acc: int32, %a: int32):",
         "CHECK-NEXT:      matrix.yield prog.add(%acc, %a)",
         "CHECK-NEXT:    }",
-        "CHECK-NEXT:    %[[V1:[0-9]+]] = buffer.read %[[V0]][] : float64",
+        "CHECK-NEXT:    %[[V1:[0-9]+]] = buffer.read %[[V0]][] : int32",
         "CHECK-NEXT:    buffer.return %[[V1]]",
         "CHECK-NEXT:  }",
         'CHECK-LABEL: buffer.func @"no results"() -> () {',
