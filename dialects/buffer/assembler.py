@@ -41,6 +41,8 @@ class Assembler(Scalars):
         self.starts = array("q")
         self.ends = array("q")
         self.statements: list[Node] = []
+        self.functions: list[tuple[int, Node | None]] = []
+        """The functions, each with the number of its place; None for one whose end was not read."""
         self._blocks: list[tuple[list[Node], Callable[[list[Node]], Node], list[tuple[str, Node | None]]]] = []
         self._defined: list[tuple[str, Node | None]] = []
         self._wanted: list[Sequence[ValueType]] = []
@@ -161,9 +163,13 @@ class Assembler(Scalars):
     ) -> list[Node]:
         """Begin a function; returns the declarations of its results and parameters."""
         outputs = [build.declaration(*result) for result in results]
+        number, place = len(self.functions), len(self.starts)
+        self.functions.append((place, None))
 
         def finish(region: Node) -> Node:
-            return numbered(intern_node(ops.FUNC, (*outputs, region), Attrs({"name": name}), None))
+            function = numbered(intern_node(ops.FUNC, (*outputs, region), Attrs({"name": name}), None))
+            self.functions[number] = place, function
+            return function
 
         return [*outputs, *self.open(finish, params, [result.type for result in results], start, end)]
 

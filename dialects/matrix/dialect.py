@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from scaly_ir.dialect import Dialect
+from scaly_ir.dialect import Dialect, in_order_of_text
 from scaly_ir.dialects.affine import folds as _affine_folds  # noqa: F401 - registers what the operators fold to
 from scaly_ir.dialects.buffer import build
 from scaly_ir.dialects.buffer import folds as _buffer_folds  # noqa: F401 - registers what the operators fold to
@@ -31,7 +31,12 @@ def read(source: Source) -> Parsed:
     from scaly_ir.dialects.matrix import syntax  # Lark is loaded for unusual text and for messages only
 
     root, assembler, diagnostics = syntax.read(source)
-    return Parsed(root, Locations(source, assembler.starts, assembler.ends, False, _spans_of), tuple(diagnostics))
+    if root is None:
+        from scaly_ir.dialects.matrix.damaged import verify_damaged
+
+        diagnostics += verify_damaged(source, assembler, diagnostics, _spans_of)
+    locations = Locations(source, assembler.starts, assembler.ends, False, _spans_of)
+    return Parsed(root, locations, in_order_of_text(diagnostics))
 
 
 def _spans_of(source: Source, statement: Node) -> Any:
