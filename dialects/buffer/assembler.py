@@ -17,6 +17,7 @@ from scaly_ir.dialects.buffer.types import ValueType, scalar_type
 from scaly_ir.dialects.prog.scalars import Application, At, Item, Literal, Scalars, Untyped
 from scaly_ir.graph import Node, intern_node
 from scaly_ir.op import Op
+from scaly_ir.scopes import Scopes
 from scaly_ir.text.diagnostics import did_you_mean
 from scaly_ir.types import FLOAT64, INT64, DType, MemRefType
 
@@ -43,15 +44,15 @@ class Assembler(Scalars):
         self.statements: list[Node] = []
         self.functions: list[tuple[int, Node | None]] = []
         """The functions, each with the number of its place; None for one whose end was not read."""
-        self._blocks: list[tuple[list[Node], Callable[[list[Node]], Node], list[tuple[str, Node | None]]]] = []
-        self._defined: list[tuple[str, Node | None]] = []
+        self._scopes = Scopes(self.names)
+        self._scopes.enter()
+        self._blocks: list[tuple[list[Node], Callable[[list[Node]], Node]]] = []
         self._wanted: list[Sequence[ValueType]] = []
         """For each open region, the types of the values that its terminator gives."""
 
     def define(self, name: str, type_: ValueType) -> None:
         """Bring a name into scope until the innermost region is closed."""
-        self._defined.append((name, self.names.get(name)))
-        self.names[name] = build.value(name, type_)
+        self._scopes.define(name, build.value(name, type_))
 
     def add(self, statement: Node, start: int, end: int) -> None:
         """Append a statement to the innermost region, and bring into scope what it binds."""
@@ -139,22 +140,19 @@ class Assembler(Scalars):
         """
         self.count(start, end)
         declared = [build.declaration(name, type_) for name, type_ in params]
-        self._blocks.append((self.statements, lambda body: finish(build.region(declared, body)), self._defined))
+        self._blocks.append((self.statements, lambda body: finish(build.region(declared, body))))
         self._wanted.append(wanted)
-        self.statements, self._defined = [], []
+        self._scopes.enter()
+        self.statements = []
         for name, type_ in params:
             self.define(name, type_)
         return declared
 
     def close(self) -> None:
         """End the innermost region: what it defined goes out of scope."""
-        for name, previous in reversed(self._defined):
-            if previous is None:
-                self.names.pop(name, None)
-            else:
-                self.names[name] = previous
+        self._scopes.leave()
         body = self.statements
-        self.statements, finish, self._defined = self._blocks.pop()
+        self.statements, finish = self._blocks.pop()
         self._wanted.pop()
         self.include(finish(body))
 

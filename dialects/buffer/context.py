@@ -6,6 +6,7 @@ from typing import Any, Final, NamedTuple
 
 from scaly_ir.dialects.buffer.printer import value_name
 from scaly_ir.graph import Node
+from scaly_ir.scopes import Scopes
 from scaly_ir.text.diagnostics import did_you_mean
 from scaly_ir.text.locations import Part, Place
 
@@ -29,32 +30,14 @@ class Context:
         """The number of the current operation in the order of the text."""
         self.in_function = -1
         """The same, counted from 0 in each function."""
-        self.names: dict[str, Declaration] = {}
+        self.scopes: Scopes[Declaration] = Scopes()
+        self.names = self.scopes.names
         self.results: tuple[Node, ...] = ()
         """The declarations of the results of the current function."""
-        self._scopes: list[list[tuple[str, Declaration | None]]] = []
-
-    @property
-    def has_scope(self) -> bool:
-        """Whether a region is open."""
-        return bool(self._scopes)
-
-    def enter(self) -> None:
-        """Begin a region."""
-        self._scopes.append([])
-
-    def leave(self) -> None:
-        """End a region: what it defined goes out of scope."""
-        for name, before in reversed(self._scopes.pop()):
-            if before is None:
-                del self.names[name]
-            else:
-                self.names[name] = before
 
     def define(self, name: str, type_: Any, place: Place, *, is_parameter: bool = False) -> None:
         """Bring a name into scope."""
-        self._scopes[-1].append((name, self.names.get(name)))
-        self.names[name] = Declaration(type_, place, is_parameter)
+        self.scopes.define(name, Declaration(type_, place, is_parameter))
 
     def place(self, statement: Node, node: Node, part: Part = "") -> Place:
         """Return the place of a node in the current operation."""

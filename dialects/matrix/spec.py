@@ -64,7 +64,7 @@ class _Walk:
             else:
                 opened.pop()
                 if owner is not None:
-                    self.context.leave()
+                    self.context.scopes.leave()
                     if owner.op is not ops.FUNC:
                         self.define(owner)
                 yield from self.found
@@ -94,7 +94,7 @@ class _Walk:
             self.report("result-shape", node, node, buffer_rules.result_shape(node))
         region = build.region_of(node)
         if region is not None:
-            context.enter()
+            context.scopes.enter()
             for param in _params(region):
                 self.bind(node, param, param.attrs.get("name"), is_parameter=node.op is ops.FUNC)
 
@@ -139,7 +139,7 @@ class _Walk:
     def define(self, node: Node) -> None:
         """Bring into scope what a statement binds."""
         for name, type_ in build.results_of(node):
-            if type_ is not None and type(name) is str and self.context.has_scope:
+            if type_ is not None and type(name) is str and self.context.scopes.is_open:
                 self.bind(node, node, name, type_)
 
     def bind(

@@ -8,6 +8,7 @@ from scaly_ir.dialects.buffer import build, ops
 from scaly_ir.dialects.buffer.forms import is_operation, lead_of
 from scaly_ir.dialects.buffer.printer import value_name
 from scaly_ir.graph import Node, preorder
+from scaly_ir.scopes import Scopes
 from scaly_ir.text.form import users_comment
 
 Uses = dict[str, None]
@@ -16,44 +17,33 @@ Uses = dict[str, None]
 def users_of(root: Node) -> list[str]:
     """Return the comment on the values of each operation, in the order of the text."""
     comments: list[list[tuple[str, Uses]]] = []
-    names: dict[str, Uses] = {}
+    scopes: Scopes[Uses] = Scopes()
+    scopes.enter()
 
-    def bind(bound: Iterable[str], hidden: list[tuple[str, Uses | None]]) -> list[tuple[str, Uses]]:
+    def bind(bound: Iterable[str]) -> list[tuple[str, Uses]]:
         made = [(name, Uses()) for name in bound]
         for name, uses in made:
-            hidden.append((name, names.get(name)))
-            names[name] = uses
+            scopes.define(name, uses)
         return made
 
-    pending: list[tuple[Iterator[Node], list[tuple[str, Uses | None]]]] = [(iter((root,)), [])]
+    pending: list[Iterator[Node]] = [iter((root,))]
     while pending:
-        nodes, hidden = pending[-1]
-        for node in nodes:
-            lead = lead_of(node)
+        for node in pending[-1]:
             if is_operation(node):
-                if node.op is not ops.FUNC:
-                    for name in _used(node):
-                        if name in names:
-                            names[name][_label(node)] = None
-                region = build.region_of(node)
-                bound = bind(_results(node), hidden)
-                inner: list[tuple[str, Uses | None]] = []
-                if region is not None:
-                    bound = [*bound, *bind(_params(region), inner)]
-                comments.append(bound)
-                if region is not None:
-                    pending.append((iter(region.args[lead_of(region) or 0 :]), inner))
-                    break
-            elif lead is not None:
-                pending.append((iter(node.args[lead:]), []))
+                for name in () if node.op is ops.FUNC else _used(node):
+                    if name in scopes.names:
+                        scopes.names[name][_label(node)] = None
+                comments.append(bind(_results(node)))
+            lead = lead_of(node)
+            if lead is not None:
+                scopes.enter()
+                if node.op is ops.REGION:
+                    comments[-1] += bind(_params(node))
+                pending.append(iter(node.args[lead:]))
                 break
         else:
             pending.pop()
-            for name, before in reversed(hidden):
-                if before is None:
-                    names.pop(name, None)
-                else:
-                    names[name] = before
+            scopes.leave()
     return [_comment(declared) for declared in comments]
 
 

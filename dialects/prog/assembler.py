@@ -17,6 +17,7 @@ from scaly_ir.dialects.prog import build, ops
 from scaly_ir.dialects.prog.scalars import At, Item, Literal, Place, Scalars
 from scaly_ir.graph import Node, intern_node
 from scaly_ir.op import Op
+from scaly_ir.scopes import Scopes
 from scaly_ir.types import FLOAT64, INT64, DType, MemRefType
 
 DECLARE: Final = Attrs({"declare": True})
@@ -39,8 +40,9 @@ class Assembler(Scalars):
         self.starts = array("q")
         self.ends = array("q")
         self.statements: list[Node] = []
-        self._blocks: list[tuple[list[Node], Any, list[tuple[str, Node | None]]]] = []
-        self._declared: list[tuple[str, Node | None]] = []
+        self._scopes = Scopes(self.names)
+        self._scopes.enter()
+        self._blocks: list[tuple[list[Node], Any]] = []
 
     def add(self, statement: Node, start: int, end: int) -> None:
         """Append a statement to the innermost open block."""
@@ -96,8 +98,7 @@ class Assembler(Scalars):
 
     def declare(self, name: str, node: Node) -> None:
         """Bring a name into scope until the innermost block is closed."""
-        self._declared.append((name, self.names.get(name)))
-        self.names[name] = node
+        self._scopes.define(name, node)
 
     def buffer(self, name: str, memref: MemRefType, **init: AttrValue) -> Node:
         """Return the declaration of a buffer and bring its name into scope."""
@@ -123,9 +124,9 @@ class Assembler(Scalars):
     def _open(self, finish: Callable[[list[Node]], Node], start: int, end: int) -> None:
         self.starts.append(start)
         self.ends.append(end)
-        self._blocks.append((self.statements, finish, self._declared))
+        self._scopes.enter()
+        self._blocks.append((self.statements, finish))
         self.statements = []
-        self._declared = []
 
     def open_module(self, attrs: Mapping[str, AttrValue], start: int, end: int) -> None:
         """Begin a module."""
@@ -158,13 +159,9 @@ class Assembler(Scalars):
 
     def close(self) -> None:
         """End the innermost module, procedure or loop; the names it declared go out of scope."""
-        for name, previous in reversed(self._declared):
-            if previous is None:
-                self.names.pop(name, None)
-            else:
-                self.names[name] = previous
+        self._scopes.leave()
         body = self.statements
-        self.statements, finish, self._declared = self._blocks.pop()
+        self.statements, finish = self._blocks.pop()
         self.statements.append(finish(body))
 
     def close_all(self) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from scaly_ir.dialects.prog import build, ops
 from scaly_ir.graph import Node, preorder
+from scaly_ir.scopes import Scopes
 from scaly_ir.text.form import users_comment
 from scaly_ir.text.spelling import spell_name
 
@@ -22,31 +23,27 @@ def users_of(root: Node) -> list[str]:
     A statement is called by the value that it declares or sets, else by its operation and what that works on.
     """
     comments: list[list[tuple[str, Uses]]] = []
-    names: dict[str, Uses] = {}
-    pending: list[tuple[Iterator[Node], list[tuple[str, Uses | None]]]] = [(iter((root,)), [])]
+    scopes: Scopes[Uses] = Scopes()
+    scopes.enter()
+    pending: list[Iterator[Node]] = [iter((root,))]
     while pending:
-        statements, hidden = pending[-1]
-        for node in statements:
+        for node in pending[-1]:
             for used in _used(node):
-                if used in names:
-                    names[used][_label(node)] = None
+                if used in scopes.names:
+                    scopes.names[used][_label(node)] = None
             declared = [(name, Uses()) for name in _declared(node)]
             comments.append(declared)
             lead = build.lead_of(node)
-            inner: list[tuple[str, Uses | None]] = [] if lead is not None else hidden
-            for name, uses in declared:
-                inner.append((name, names.get(name)))
-                names[name] = uses
             if lead is not None:
-                pending.append((iter(node.args[lead:]), inner))
+                scopes.enter()
+            for name, uses in declared:
+                scopes.define(name, uses)
+            if lead is not None:
+                pending.append(iter(node.args[lead:]))
                 break
         else:
             pending.pop()
-            for name, before in reversed(hidden):
-                if before is None:
-                    names.pop(name, None)
-                else:
-                    names[name] = before
+            scopes.leave()
     return [_comment(declared) for declared in comments]
 
 
