@@ -162,6 +162,22 @@ def constant(count: int) -> str:
     return head + "\n".join(lines) + "\n  }\n}\n"
 
 
+def affine(count: int) -> str:
+    """Return the loop nests of `nests` as a function of buffers."""
+    lines = ["  %y = buffer.alloc : memref<8xfloat64>"]
+    for n in range(count // NEST):
+        lines += [
+            f"{'  ' * depth}  affine.for %{i}{n} = 0 to 8 step 1 {{kind=serial}} {{" for depth, i in enumerate("ijk")
+        ]
+        lines.append(f"        %a{n} = buffer.read %x[%k{n}] : float64")
+        for value, before in ("ba", "cb", "dc", "ed", "fe"):
+            lines.append(f"        %{value}{n} = prog.add(%{before}{n}, %a{n}) : float64")
+        lines.append(f"        buffer.write %f{n}, %y[%j{n}] : float64")
+        lines += ["      }", "    }", "  }"]
+    head = "buffer.func @f(%x: memref<8xfloat64>) -> (%out: memref<8xfloat64>) {\n"
+    return head + "\n".join([*lines, "  buffer.return %y", "}", ""])
+
+
 def generic(count: int) -> str:
     """Return the procedure of `straight` in the generic form."""
     sort = "float64"
@@ -203,6 +219,7 @@ CASES = (
     Case("tensors", "20,000 operations on tensors", SMALL, tensors, tensors_mlir),
     Case("many", "200,000 operations on tensors", LARGE, tensors),
     Case("constant", "a constant tensor of 200,000 float64", LARGE, constant, table_mlir),
+    Case("affine", "20,000 statements on buffers in affine loops", SMALL, affine, nests_mlir),
     Case("generic", "the same 20,000 statements in the generic form", SMALL, generic),
     Case("generic-large", "200,000 statements in the generic form", LARGE, generic),
     Case("generic-tensors", "20,000 operations on tensors, generic", SMALL, generic_tensors),
