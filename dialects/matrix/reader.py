@@ -113,8 +113,6 @@ class Reader(ScalarReader):
                 raise Unusual
             self._ended(at, Op.get(token))
         elif token in OPERATORS or token == "prog.const":
-            if not names:
-                raise Unusual
             self._next -= 1
             item = self._scalar()
             self._add(self.assembler.let(self._one(names), item, self._dtype()), at)
