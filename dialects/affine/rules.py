@@ -43,10 +43,9 @@ def for_iter(node: Node) -> Faults:
         return
     inits, types = inits_of(node), carried_types(node)
     names, params = node.attrs.get("results") or (), build.params_of(node.args[-1])
-    if not (len(inits) == len(types) == len(names) == len(params) - 1):
-        yield Fault(
-            f"FOR carries {len(inits)} values and has {len(names or types)} results", part="results" if names else ""
-        )
+    counts = [count for count in (len(names), len(types), len(params) - 1) if count != len(inits)]
+    if counts:
+        yield Fault(f"FOR carries {len(inits)} values and has {counts[0]} results", part="results" if names else "")
         return
     for position, (init, type_, param) in enumerate(zip(inits, types, params[1:], strict=True)):
         if init.type is not type_ or param.type is not type_:

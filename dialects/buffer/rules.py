@@ -44,12 +44,7 @@ def operand_count(node: Node) -> Faults:
     given, least = len(inputs_of(node)), len(node.op.args_info)
     variadic = node.op.var_args_info is not None
     if given < least or (given > least and not variadic):
-        yield f"{title(node)} takes {'at least ' if variadic else ''}{counted(least)}, got {given}"
-
-
-def counted(number: int) -> str:
-    """Return a number of operands in words."""
-    return f"{number} operand{'s' if number != 1 else ''}"
+        yield f"{title(node)} takes {'at least ' if variadic else ''}{least} operands, got {given}"
 
 
 def operand_kind(node: Node) -> Faults:

@@ -176,9 +176,9 @@ def aff_bounds(node: Node) -> Faults:
     box, rank = node.attrs["bounds"], len(node.type.shape)
     if len(box) < rank:
         yield Fault(f"{title(node)} needs at least {rank} bounds, got {len(box)}", part="bounds")
-    for bound in box:
+    for position, bound in enumerate(box):
         if bound < 0:
-            yield Fault(f"{title(node)} bound {bound} is negative", part="bounds")
+            yield Fault(f"{title(node)} bound {position} is negative", part="bounds")
 
 
 def _maps(node: Node) -> Iterator[tuple[str, str, AffineMap, tuple[int, ...]]]:

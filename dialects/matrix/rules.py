@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from scaly_ir.dialects.buffer.rules import counted, has_attributes, on, title
+from scaly_ir.dialects.buffer.rules import has_attributes, on, title
 from scaly_ir.dialects.buffer.types import folded
 from scaly_ir.dialects.matrix import ops
 from scaly_ir.graph import Node
@@ -123,7 +123,7 @@ def pad_operands(node: Node) -> Faults:
     """A pad has a value for the new elements where its mode needs one."""
     mode = node.attrs.get("mode")
     if mode in _MODES and len(node.args) != _MODES[mode]:
-        yield f"PAD takes {counted(_MODES[mode])}, got {len(node.args)}"
+        yield f"PAD takes {_MODES[mode]} operands, got {len(node.args)}"
 
 
 def pad_rank(node: Node) -> Faults:
@@ -168,7 +168,7 @@ def pad_empty(node: Node) -> Faults:
 def concat_inputs(node: Node) -> Faults:
     """There is an input, and a shape for each."""
     if not node.args:
-        yield "CONCAT takes at least 1 operand, got 0"
+        yield "CONCAT takes at least 1 operands, got 0"
     elif len(node.attrs.get("shapes", node.args)) != len(node.args):
         yield Fault(f"CONCAT has {len(node.args)} inputs and {len(node.attrs['shapes'])} shapes", part="shapes")
 

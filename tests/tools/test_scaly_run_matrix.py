@@ -66,6 +66,13 @@ def test_engines_agree_on_loops() -> None:
     assert scaly_run(*argv, "--engine=c", "--sanitize", stdin=LOOPS) == scaly_run(*argv, stdin=LOOPS)
 
 
+@needs_cc
+@pytest.mark.parametrize("name", ["arg", "res", "w", "status", "main", "scaly_arg", "scaly_buffer"])
+def test_any_name_of_a_function_runs_with_checks(name: str) -> None:
+    text = f"buffer.func @{name}(%x: int32) -> (%y: int32) {{\n  buffer.return prog.add(%x, 1)\n}}\n"
+    assert scaly_run("--in", "x=3", "--engine=c", "--sanitize", stdin=text) == (0, "y: int32\n  4\n", "")
+
+
 def test_results_go_to_files_and_come_back() -> None:
     argv = ("--random=3", "--in", "p=true", "--in", "n=5")
     assert scaly_run(*argv, "--out=y.npz", "--print=none", stdin=LOOPS) == (0, "", "")

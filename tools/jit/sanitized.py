@@ -38,6 +38,7 @@ _SETTINGS: Final = {
     "UBSAN_OPTIONS": "print_stacktrace=0",
 }
 
+# What begins with ``scaly_`` is no name of a procedure, so that none is hidden from the call.
 _MAIN: Final = """\
 
 #include <stdio.h>
@@ -55,12 +56,12 @@ static void* scaly_buffer(size_t size, int filled) {{
 }}
 
 int main(void) {{
-  const double* arg[{inputs}];
-  double* res[{outputs}];
-{buffers}  double* w = {workspace};
-  int status = {name}(arg, res, NULL, w, 0);
-  if (status) {{
-    return status;
+  const double* scaly_arg[{inputs}];
+  double* scaly_res[{outputs}];
+{buffers}  double* scaly_w = {workspace};
+  int scaly_status = {name}(scaly_arg, scaly_res, NULL, scaly_w, 0);
+  if (scaly_status) {{
+    return scaly_status;
   }}
 {writes}  return 0;
 }}
@@ -117,13 +118,15 @@ class SanitizedProgram:
     def _main(self) -> str:
         interface = self._unit.interface
         filled = int(not interface.inputs)
-        sides = (("arg", interface.inputs, 1), ("res", interface.outputs, filled))
+        sides = (("scaly_arg", interface.inputs, 1), ("scaly_res", interface.outputs, filled))
         buffers = [
             f"  {side}[{at}] = scaly_buffer({_bytes(param)}, {fill});\n"
             for side, params, fill in sides
             for at, param in enumerate(params)
         ]
-        writes = [f"  fwrite(res[{at}], 1, {_bytes(param)}, stdout);\n" for at, param in enumerate(interface.outputs)]
+        writes = [
+            f"  fwrite(scaly_res[{at}], 1, {_bytes(param)}, stdout);\n" for at, param in enumerate(interface.outputs)
+        ]
         return _MAIN.format(
             inputs=max(len(interface.inputs), 1),
             outputs=max(len(interface.outputs), 1),

@@ -16,6 +16,7 @@ from scaly_ir.dialect import dialect_of, parse_source, render_as
 from scaly_ir.dialects.affine import build as affine
 from scaly_ir.dialects.affine import ops as affine_ops
 from scaly_ir.dialects.buffer import build, ops
+from scaly_ir.dialects.matrix import dialect as _dialect  # noqa: F401 - registers the operators
 from scaly_ir.dialects.matrix import reader, syntax
 from scaly_ir.dialects.matrix.language import LANGUAGE
 from scaly_ir.dialects.prog import build as prog
