@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator
 from typing import NamedTuple
 
+from scaly_ir.attributes import value_key
 from scaly_ir.graph import Node
 from scaly_ir.op import CallEffectKind, Op
 from scaly_ir.text.locations import Locations
@@ -99,7 +100,7 @@ class _Sketch(NamedTuple):
 
 
 def _sketch(node: Node, depth: int) -> _Sketch:
-    kept = [(key, value) for key, value in node.attrs.items() if key != "results" and not _is_number(value)]
+    kept = [(key, value_key(value)) for key, value in node.attrs.items() if key != "results" and not _is_number(value)]
     operands = [operand for operand in node.args if operand.type is not None] if depth else []
     return _Sketch(node.op, node.type, tuple(kept), tuple([_sketch(operand, depth - 1) for operand in operands]))
 
