@@ -214,7 +214,9 @@ class Body:
             line = f"static const {kind} {text}[{max(size, 1)}] = {table};"
         else:
             owns = True
-            line = f"{kind} {text}[{max(size, 1)}];"
+            # What nothing writes is read where nothing ever runs; compilers do not know that.
+            start = " = {0}" if name in self._usage.read and name not in self._usage.written else ""
+            line = f"{kind} {text}[{max(size, 1)}]{start};"
         self.declarations.append(f"{INDENT}{line}{self._mark}\n")
         # An array counts as used where it is read, a pointer where it is mentioned.
         used = name in self._usage.read or (not owns and name in self._usage.stored)
