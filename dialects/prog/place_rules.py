@@ -198,8 +198,9 @@ def store_readonly(node: Node, context: Context) -> Faults:
     view = node.args[0] if node.args else node
     name = view.attrs.get("buffer")
     storage = context.storage.get(name) if type(name) is str else None
-    if storage is None or storage.writable or context.names[str(name)].kind != "buffer":
-        return ()
+    declaration = context.names.get(name) if type(name) is str else None
+    if storage is None or storage.writable or declaration is None or declaration.kind != "buffer":
+        return ()  # rule name-kind, in-scope, or the name has a faulty declaration
     reason = f"store into {value_name(name)}, which is {_readonly_words(str(name), storage, context)}"
     return (Fault(reason, view, "buffer", context.declared_before(storage.root)),)
 
