@@ -7,7 +7,7 @@ from typing import Final
 from scaly_ir.attributes import Word
 from scaly_ir.dialects.affine.maps import AffineMap
 from scaly_ir.dialects.buffer.ops import RESULTS, TERMINATOR, declare, own, structural
-from scaly_ir.op import CallEffectKind
+from scaly_ir.op import CallEffectKind, Op
 from scaly_ir.signature import AttrSpec
 
 FOR_KINDS: Final = ("global", "reduce", "serial")
@@ -28,32 +28,13 @@ FOR: Final = structural(
 YIELD: Final = structural("affine.yield", "The end of a loop's body: the next carried values.", {}, CallEffectKind.Pure)
 YIELD.set_attr(TERMINATOR, True)
 
-_MAP: Final = {"map": own(AffineMap)}
 
-APPLY: Final = declare(
-    "affine.apply",
-    "The result of a map at its operands.",
-    {},
-    "index",
-    rest=("dims", "index"),
-    attrs=_MAP,
-    effect=CallEffectKind.Pure,
-)
-MIN: Final = declare(
-    "affine.min",
-    "The smallest of the results of a map.",
-    {},
-    "index",
-    rest=("dims", "index"),
-    attrs=_MAP,
-    effect=CallEffectKind.Pure,
-)
-MAX: Final = declare(
-    "affine.max",
-    "The largest of the results of a map.",
-    {},
-    "index",
-    rest=("dims", "index"),
-    attrs=_MAP,
-    effect=CallEffectKind.Pure,
-)
+def _of_map(name: str, doc: str) -> Op:
+    """Register an operation on index values that a map says."""
+    attrs = {"map": own(AffineMap)}
+    return declare(name, doc, {}, "index", rest=("dims", "index"), attrs=attrs, effect=CallEffectKind.Pure)
+
+
+APPLY: Final = _of_map("affine.apply", "The result of a map at its operands.")
+MIN: Final = _of_map("affine.min", "The smallest of the results of a map.")
+MAX: Final = _of_map("affine.max", "The largest of the results of a map.")

@@ -6,7 +6,6 @@ a stand-in; never raises for what a user wrote.
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
@@ -14,10 +13,10 @@ from scaly_ir.attributes import Attrs, AttrValue
 from scaly_ir.dialects.buffer import build, ops
 from scaly_ir.dialects.buffer.names import numbered
 from scaly_ir.dialects.buffer.types import ValueType, scalar_type
-from scaly_ir.dialects.prog.scalars import Application, At, Item, Literal, Scalars, Untyped
+from scaly_ir.dialects.prog.blocks import Blocks
+from scaly_ir.dialects.prog.scalars import Application, At, Item, Literal, Untyped
 from scaly_ir.graph import Node, intern_node
 from scaly_ir.op import Op
-from scaly_ir.scopes import Scopes
 from scaly_ir.text.diagnostics import did_you_mean
 from scaly_ir.types import FLOAT64, INT64, DType, MemRefType
 
@@ -30,8 +29,8 @@ UNDEF: Final = _Undef()
 Operand = Item | _Undef
 
 
-class Assembler(Scalars):
-    """The state of one reading: scopes, open regions and the places of statements in pre-order."""
+class Assembler(Blocks):
+    """The state of one reading of functions of buffers; a block is a region."""
 
     def __init__(
         self,
@@ -39,14 +38,8 @@ class Assembler(Scalars):
         mark: Callable[[Node, At, str], None] | None = None,
     ) -> None:
         super().__init__(fail, mark)
-        self.starts = array("q")
-        self.ends = array("q")
-        self.statements: list[Node] = []
         self.functions: list[tuple[int, Node | None]] = []
         """The functions, each with the number of its place; None for one whose end was not read."""
-        self._scopes = Scopes(self.names)
-        self._scopes.enter()
-        self._blocks: list[tuple[list[Node], Callable[[list[Node]], Node]]] = []
         self._wanted: list[Sequence[ValueType]] = []
         """For each open region, the types of the values that its terminator gives."""
 
@@ -58,11 +51,6 @@ class Assembler(Scalars):
         """Append a statement to the innermost region, and bring into scope what it binds."""
         self.count(start, end)
         self.include(statement)
-
-    def count(self, start: int, end: int) -> None:
-        """Record the place of an operation."""
-        self.starts.append(start)
-        self.ends.append(end)
 
     def include(self, statement: Node) -> None:
         """Append a statement whose operations were counted."""
@@ -138,23 +126,17 @@ class Assembler(Scalars):
 
         Returns the declarations of the parameters.
         """
-        self.count(start, end)
         declared = [build.declaration(name, type_) for name, type_ in params]
-        self._blocks.append((self.statements, lambda body: finish(build.region(declared, body))))
+        self.begin(lambda body: finish(build.region(declared, body)), start, end)
         self._wanted.append(wanted)
-        self._scopes.enter()
-        self.statements = []
         for name, type_ in params:
             self.define(name, type_)
         return declared
 
     def close(self) -> None:
         """End the innermost region: what it defined goes out of scope."""
-        self._scopes.leave()
-        body = self.statements
-        self.statements, finish = self._blocks.pop()
         self._wanted.pop()
-        self.include(finish(body))
+        self.include(self.end())
 
     def open_func(
         self, name: str, params: Sequence[build.Binding], results: Sequence[build.Binding], start: int, end: int

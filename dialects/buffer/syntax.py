@@ -78,8 +78,6 @@ class BufferActions(ScalarActions):
     def __init__(self, language: Language, *, marking: bool) -> None:
         super().__init__(language, marking=marking)
         self.assembler = Assembler(self._fail, self._mark if marking else None)
-        self._bodies: dict[Range, list[Piece]] = {}
-        """For the range of a generic node, the operations in it."""
 
     # --- functions ----------------------------------------------------------------------------------------------------
 
@@ -279,14 +277,7 @@ class BufferActions(ScalarActions):
 
     def generic_statement(self, parts: list[Any], at: Range) -> None:
         """Add a node, of which the operations are counted as if each had been read alone."""
-        pending: list[Piece] = [parts[0]]
-        while pending:
-            piece = pending.pop()
-            body = self._bodies.get((piece.start, piece.end))
-            if forms.is_operation(piece.value):
-                end = piece.end if body is None else piece.start + len(piece.value.op.name) + 2
-                self.assembler.count(piece.start, end)
-            pending.extend(reversed(body or []))
+        self._count_operations(parts[0], forms.is_operation)
         self.assembler.include(parts[0].value)
 
     def check_forms(self) -> None:

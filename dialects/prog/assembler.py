@@ -8,16 +8,15 @@ stand-in value; it never raises for what a user wrote.
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 from scaly_ir.attributes import NO_ATTRS, Attrs, AttrValue, Word, named
 from scaly_ir.dialects.prog import build, ops
-from scaly_ir.dialects.prog.scalars import At, Item, Literal, Place, Scalars
+from scaly_ir.dialects.prog.blocks import Blocks
+from scaly_ir.dialects.prog.scalars import At, Item, Literal, Place
 from scaly_ir.graph import Node, intern_node
 from scaly_ir.op import Op
-from scaly_ir.scopes import Scopes
 from scaly_ir.types import FLOAT64, INT64, DType, MemRefType
 
 DECLARE: Final = Attrs({"declare": True})
@@ -28,30 +27,12 @@ KINDS: Final = {kind: Attrs({"kind": Word(kind)}) for kind in ops.RANGE_KINDS}
 _PRINTED_BY_SYNTAX: Final = "attribute '{}' is written by the syntax of '{}', not among its attributes"
 
 
-class Assembler(Scalars):
-    """The state of one reading: scopes, open blocks and the places of statements in pre-order."""
-
-    def __init__(
-        self,
-        fail: Callable[[str, At, str], None],
-        mark: Callable[[Node, At, str], None] | None = None,
-    ) -> None:
-        super().__init__(fail, mark)
-        self.starts = array("q")
-        self.ends = array("q")
-        self.statements: list[Node] = []
-        self._scopes = Scopes(self.names)
-        self._scopes.enter()
-        self._blocks: list[tuple[list[Node], Any]] = []
+class Assembler(Blocks):
+    """The state of one reading of `prog`."""
 
     def add(self, statement: Node, start: int, end: int) -> None:
         """Append a statement to the innermost open block."""
         self.statements.append(statement)
-        self.starts.append(start)
-        self.ends.append(end)
-
-    def count(self, start: int, end: int) -> None:
-        """Record the place of an operation that is in a node already."""
         self.starts.append(start)
         self.ends.append(end)
 
@@ -121,17 +102,10 @@ class Assembler(Scalars):
                 operands.append(build.var(argument, FLOAT64) if declared is None else declared)
         return intern_node(ops.CALL, tuple(operands), Attrs({**attrs, "callee": callee}), None)
 
-    def _open(self, finish: Callable[[list[Node]], Node], start: int, end: int) -> None:
-        self.starts.append(start)
-        self.ends.append(end)
-        self._scopes.enter()
-        self._blocks.append((self.statements, finish))
-        self.statements = []
-
     def open_module(self, attrs: Mapping[str, AttrValue], start: int, end: int) -> None:
         """Begin a module."""
         given = dict(attrs)
-        self._open(
+        self.begin(
             lambda body: intern_node(ops.PROGRAM, tuple(body), Attrs({**given, "proc_count": len(body)}), None),
             start,
             end,
@@ -143,7 +117,7 @@ class Assembler(Scalars):
         """Begin a procedure and return its parameters."""
         declared: list[Node] = []
         header = Attrs({**attrs, "name": name, "param_count": len(params)})
-        self._open(lambda body: intern_node(ops.PROC, (*declared, *body), header, None), start, end)
+        self.begin(lambda body: intern_node(ops.PROC, (*declared, *body), header, None), start, end)
         declared.extend([self.buffer(param, memref) for param, memref in params])
         return declared
 
@@ -153,16 +127,14 @@ class Assembler(Scalars):
         # Attributes that are frozen already are one of KINDS.
         given = attrs.followed_by("name", name) if isinstance(attrs, Attrs) else Attrs({**attrs, "name": name})
         domain = intern_node(ops.RANGE, operands, given, INT64)
-        self._open(lambda body: intern_node(ops.FOR, (domain, *body), NO_ATTRS, None), start, end)
+        self.begin(lambda body: intern_node(ops.FOR, (domain, *body), NO_ATTRS, None), start, end)
         self.declare(name, intern_node(ops.VAR, (), named("name", name), INT64))
         return domain
 
     def close(self) -> None:
         """End the innermost module, procedure or loop; the names it declared go out of scope."""
-        self._scopes.leave()
-        body = self.statements
-        self.statements, finish = self._blocks.pop()
-        self.statements.append(finish(body))
+        finished = self.end()
+        self.statements.append(finished)  # to those of the block around
 
     def close_all(self) -> None:
         """End what is still open, in a text with mistakes."""

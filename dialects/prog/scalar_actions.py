@@ -5,15 +5,16 @@ Meaning is the business of `Scalars`, which the reader of each such dialect has.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from lark import Token
 
 from scaly_ir.attributes import Attrs
 from scaly_ir.dialects.prog import ops
+from scaly_ir.dialects.prog.blocks import Blocks
 from scaly_ir.dialects.prog.language import OPERATORS
-from scaly_ir.dialects.prog.scalars import Application, Item, Literal, Scalars
+from scaly_ir.dialects.prog.scalars import Application, Item, Literal
 from scaly_ir.graph import Node
 from scaly_ir.op import Op
 from scaly_ir.text.attribute_actions import AttributeActions, Given, Range, place_of
@@ -29,13 +30,15 @@ class ScalarActions(AttributeActions):
     When `marking` is set, `spans` tells afterwards where each node and its parts stand.
     """
 
-    assembler: Scalars
+    assembler: Blocks
 
     def __init__(self, language: Language, *, marking: bool) -> None:
         super().__init__()
         self.spans: list[tuple[Node | None, Part, Range]] = []
         self._marking = marking
         self._language = language
+        self._bodies: dict[Range, list[Piece]] = {}
+        """For the range of a node in the generic form, what is within its braces."""
         self._bare = frozenset(language.operations()) - frozenset(OPERATORS)
         """Scalars with a syntax of their own, which is not that of an application with attributes."""
 
@@ -49,6 +52,18 @@ class ScalarActions(AttributeActions):
 
     def _mark_operands(self, node: Item, parts: Sequence[Piece | Token]) -> None:
         self._mark_parts(node, {position: place_of(part) for position, part in enumerate(parts)})
+
+    def _count_operations(self, whole: Piece, is_operation: Callable[[Node], bool]) -> None:
+        """Record the places of the operations in a node in the generic form, as if each had been read alone."""
+        pending = [whole]
+        while pending:
+            piece = pending.pop()
+            start, end = piece.start, piece.end
+            body = self._bodies.get((start, end))
+            if is_operation(piece.value):
+                # Of an operation with a body only the name is a place of its own.
+                self.assembler.count(start, end if body is None else start + len(piece.value.op.name) + 2)
+            pending.extend(reversed(body or []))
 
     def number(self, parts: list[Any], at: Range) -> Literal:
         """Read a number, whose type its context gives."""

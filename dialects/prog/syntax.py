@@ -50,8 +50,6 @@ class _Actions(ScalarActions):
         self._indices: dict[Range, tuple[Range, Range]] = {}
         """For the range of a place in a buffer, the ranges of the buffer's name and of the index."""
         self.assembler = Assembler(self._fail, self._mark if marking else None)
-        self._bodies: dict[Range, list[Piece]] = {}
-        """For the range of a generic node, the statements that are its body."""
         self._programs: list[Range] = []
         """Where modules in the generic form stand."""
         self._empty_blocks: list[Range] = []
@@ -216,16 +214,7 @@ class _Actions(ScalarActions):
     def generic_statement(self, parts: list[Any], at: Range) -> None:
         """Add a node, of which the operations are counted as if each had been read alone."""
         whole = parts[0]
-        pending: list[Piece] = [whole]
-        while pending:
-            piece = pending.pop()
-            start, end = piece.start, piece.end
-            body = self._bodies.get((start, end))
-            if build.is_operation(piece.value):
-                # Of an operation with a body only the name is a place of its own.
-                end = end if body is None else start + len(piece.value.op.name) + 2
-                self.assembler.count(start, end)
-            pending.extend(reversed(body or []))
+        self._count_operations(whole, build.is_operation)
         self.assembler.include(whole.value)
         if whole.value.op is ops.PROGRAM:
             self._programs.append(at)

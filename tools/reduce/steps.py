@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import Any, Final, NamedTuple, Protocol
 
 from scaly_ir.graph import Node
+from scaly_ir.graph.rewrite import Mode, substitute
 from scaly_ir.graph.walk import preorder
 from scaly_ir.tools.reduce.state import State
 from scaly_ir.undo import note_undo
@@ -177,3 +178,15 @@ def without_attributes(edits: Sequence[tuple[Node, str]]) -> dict[Node, Node]:
     for node, key in edits:
         changed[node] = changed.get(node, node).with_attrs(**{key: None})
     return changed
+
+
+def _optional_attributes(root: Node) -> list[tuple[Node, str]]:
+    return list(optional_attributes(root))
+
+
+def _without_attributes(root: Node, edits: Sequence[tuple[Node, str]]) -> Node:
+    return substitute(root, without_attributes(edits), mode=Mode.ONCE)
+
+
+ATTRIBUTES: Final = Kind("attributes", _optional_attributes, _without_attributes)
+"""The attributes that may be left out, for dialects whose operations are the nodes that a root reaches."""

@@ -2,22 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
-from scaly_ir.graph import Node
-from scaly_ir.graph.rewrite import Mode, substitute
 from scaly_ir.tools.reduce.matrix import names, removal, scalars, shapes
-from scaly_ir.tools.reduce.steps import FUNCTIONS, Kind, optional_attributes, without_attributes
-
-
-def _attributes(root: Node) -> list[tuple[Node, str]]:
-    return list(optional_attributes(root))
-
-
-def _without_attributes(root: Node, edits: Sequence[tuple[Node, str]]) -> Node:
-    return substitute(root, without_attributes(edits), mode=Mode.ONCE)
-
+from scaly_ir.tools.reduce.steps import ATTRIBUTES, FUNCTIONS, Kind
 
 KINDS: Final = (
     Kind(FUNCTIONS, removal.functions, removal.without_functions),
@@ -31,6 +19,6 @@ KINDS: Final = (
     Kind("shapes", shapes.sizes, shapes.with_sizes),
     Kind("constants", scalars.constants, scalars.with_constants),
     Kind("constants", scalars.attributes, scalars.with_attributes),
-    Kind("attributes", _attributes, _without_attributes),
+    ATTRIBUTES,
     Kind("names", names.long_names, names.with_names),
 )
