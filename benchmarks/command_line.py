@@ -76,7 +76,7 @@ CHANGES = (
 
 def tool(name: str, *arguments: str | Path) -> list[str | Path]:
     """Return the command of a tool."""
-    return [sys.executable, "-c", f"from scaly_ir.tools.scaly_{name} import run; run()", *arguments]
+    return [sys.executable, "-c", f"from scaly_ir.tools.start import scaly_{name} as run; run()", *arguments]
 
 
 def starts(folder: Path) -> Iterator[tuple[str, Sequence[str | Path]]]:

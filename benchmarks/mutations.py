@@ -168,6 +168,8 @@ class Fuzzer:
         steps = []
         if "expr." in text and random.randrange(2):
             steps.append("lower")
+        elif "buffer." in text and random.randrange(2):
+            steps.append("matrix_to_prog")
         for name in random.choices(tuple(self.passes), k=random.choice((0, 1, 1, 2, 4))):
             options = [option for option in self.passes[name] if random.randrange(3) == 0]
             given = " ".join([f"{key}={random.choice(values)}" for key, values in options])
@@ -323,7 +325,7 @@ class Fuzzer:
 def _ends_soon(text: str) -> bool:
     """Tell whether a program may be evaluated: its loops are few and short."""
     small = all([len(number) < 3 and int(number) <= _LARGEST for number in _COUNT.findall(text)])
-    return small and text.count("prog.for") < 9 and not _OPEN_END.search(text)
+    return small and text.count("prog.for") + text.count("affine.for") < 9 and not _OPEN_END.search(text)
 
 
 class _Sink(io.BytesIO):

@@ -17,7 +17,7 @@ _NUMBER = re.compile(r"(?<![\w.%@$])-?\d+(?:\.\d*)?(?:e[+-]?\d+)?")
 _EXTENT = re.compile(r"(?<=[<x])\d+(?=x)")
 _TYPE = re.compile(r"(?<![a-z_])(?:float64|float32|int64|int32|bool)\b")
 _NAME = re.compile(r'[%@](?:[\w.$-]+|"(?:[^"\\\n]|\\.)*")')
-_OPERATION = re.compile(r"(?<![\w.])(?:prog|expr)\.[a-z_0-9]+")
+_OPERATION = re.compile(r"(?<![\w.])(?:prog|expr|matrix|buffer|affine)\.[a-z_0-9]+")
 _ATTRIBUTE = re.compile(r"[A-Za-z_][\w.]*=(?:\[[^\[\]]*\]|\{[^{}]*\}|[^\s,{}()\[\]]+)")
 
 _HUGE = (

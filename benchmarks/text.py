@@ -34,7 +34,7 @@ from pathlib import Path
 
 from peers import private_python
 
-SCALY_OPT = "from scaly_ir.tools.scaly_opt import run; run()"
+SCALY_OPT = "from scaly_ir.tools.start import scaly_opt as run; run()"
 SMALL, LARGE = 20_000, 200_000
 
 

@@ -187,7 +187,7 @@ def _stop(tool: str, message: str, code: str, failure: Exception, argv: Sequence
 
     reporter = Reporter(tool, stderr, as_json=_wants_json(argv))
     reporter.refuse([error(message, code=code)], 3 if code == "internal" else 1)
-    if "--traceback" in argv or os.environ.get("SCALY_IR_TRACEBACK") == "1":
+    if not {"-traceback", "--traceback"}.isdisjoint(argv) or os.environ.get("SCALY_IR_TRACEBACK") == "1":
         reporter.show_traceback(failure)
     return reporter.code
 

@@ -141,10 +141,7 @@ def ending_at_once() -> Iterator[None]:
     What has to be tidied up must not be left to the end of the context. Where the process is not the tool's own, and
     outside its main thread, all stays as it is.
     """
-    import threading
-
-    main = threading.current_thread() is threading.main_thread()
-    numbers = tuple(_STATE.caught) if main else ()
+    numbers = tuple(_STATE.caught) if _thread.get_ident() == _STATE.main else ()
     for number in numbers:
         signal.signal(number, signal.SIG_DFL)
     try:

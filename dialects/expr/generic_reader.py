@@ -49,7 +49,8 @@ class Reader(GenericReader):
         for operand in operands:
             if operand.type is None:
                 raise Unusual
-        given = self._attrs.get(attrs)
+        # What these mean depends on the type, so that what others made of the same text is none of theirs.
+        given = None if operator in (ops.CONST, ops.GATHER) else self._attrs.get(attrs)
         return intern_node(operator, operands, given or self._read_attrs(operator, attrs, type_of), type_of)
 
     def _container(self, op: Op, operands: tuple[Node, ...], attrs: str | None) -> Node:

@@ -9,10 +9,10 @@ import math
 import re
 from typing import Any, Final
 
-from scaly_ir.attributes import AttrValue
+from scaly_ir.attributes import AttrValue, word_or_constant
 from scaly_ir.tables import Table
 from scaly_ir.tensors import TensorType
-from scaly_ir.text.attribute_text import Unusual
+from scaly_ir.text.attribute_text import NUMBER_WORDS, Unusual
 from scaly_ir.text.spelling import read_float, read_int, read_string
 from scaly_ir.types import BOOL, FLOAT64, DType, int_range
 
@@ -30,9 +30,6 @@ _attribute = re.compile(
 _items = re.compile(rf"slice\(({_BOUND}), ({_BOUND}), ({_BOUND})\)|({_INT})").findall
 _is_float = re.compile(_FLOAT).fullmatch
 
-_CONSTANTS: Final[dict[str, AttrValue]] = {"True": True, "False": False, "None": None}
-_NUMBER_WORDS: Final = frozenset({"inf", "nan"})
-
 
 def read_attributes(text: str, dtype: DType) -> dict[str, Any]:
     """Read ``{key=value, ...}``; a fraction is read in `dtype`: only a fill is one."""
@@ -44,13 +41,13 @@ def read_attributes(text: str, dtype: DType) -> dict[str, Any]:
         if found is None:
             raise Unusual
         key, string, constant, fraction, integer, integers, items = found.groups()
-        if key in values or key in _NUMBER_WORDS:
+        if key in values or key in NUMBER_WORDS:
             raise Unusual
         at = found.end()
         if string is not None:
             values[key] = read_string(string)
         elif constant is not None:
-            values[key] = _CONSTANTS[constant]
+            values[key] = word_or_constant(constant)
         elif fraction is not None:
             if key != "fill" or not dtype.is_float:
                 raise Unusual

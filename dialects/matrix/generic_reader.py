@@ -69,7 +69,7 @@ def _type(text: str) -> ValueType | None:
     read = MemRefType.read(text)
     if read.space != "global":
         raise Unusual
-    return MemRefType(read.shape, read.dtype)
+    return read
 
 
 def read(text: str) -> tuple[Node, Reader] | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from scaly_ir.dialects.buffer import build, ops
+from scaly_ir.dialects.buffer import build
 from scaly_ir.effects import may_drop
 from scaly_ir.graph import Node, postorder, preorder
 from scaly_ir.passes.matrix.rebuilding import in_functions
@@ -52,7 +52,7 @@ class _Elimination:
                 pending[-1][2].append(whole)
 
     def _is_live(self, statement: Node) -> bool:
-        if statement in self._with_effects or statement.op.get_attr(ops.TERMINATOR, False):
+        if statement in self._with_effects or build.is_terminator(statement):
             return True
         return not self._used.isdisjoint(statement.attrs.get("results") or ())
 

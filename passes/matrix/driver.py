@@ -14,13 +14,14 @@ from typing import ClassVar, Final, TypeVar
 
 from scaly_ir.dialects.affine import build as affine
 from scaly_ir.dialects.buffer import build, ops
-from scaly_ir.dialects.buffer.names import Names, numbered
+from scaly_ir.dialects.buffer.names import Names
 from scaly_ir.dialects.buffer.types import INDEX
 from scaly_ir.errors import LoweringError
 from scaly_ir.graph import Node
 from scaly_ir.graph.observe import report_rewrite
 from scaly_ir.op import Op
 from scaly_ir.pass_manager import Pass
+from scaly_ir.passes.matrix.rebuilding import in_functions
 from scaly_ir.types import MemRefType
 
 T = TypeVar("T")
@@ -52,7 +53,6 @@ class Context:
     """What a rule works with: it emits statements, makes names and loops, and asks what a statement binds."""
 
     def __init__(self, function: Node, key: str) -> None:
-        self.function = function
         self._names = Names(function, lambda statement: not statement.op.has_attr(key))
         self._bodies: list[list[Node]] = []
         self._unnamed = ""
@@ -173,8 +173,7 @@ class LoweringPass(Pass):
 
     def run(self, root: Node) -> Node:
         """Lower every statement whose operator has a rule."""
-        functions = [_lowered(function, f"{self.name}.FLowerOp") for function in root.args]
-        return root if functions == list(root.args) else build.module(functions)
+        return in_functions(root, lambda function: _lowered(function, f"{self.name}.FLowerOp"))
 
 
 def set_rules(pass_name: str, rules: Mapping[Op, Callable[..., None]]) -> None:
@@ -187,7 +186,7 @@ def _lowered(function: Node, key: str) -> Node:
     region = build.region_of(function)
     if region is None or not any([statement.op.has_attr(key) for statement in build.statements_in(region)]):
         return function
-    return numbered(_rebuilt(function, key))
+    return _rebuilt(function, key)
 
 
 def _rebuilt(function: Node, key: str) -> Node:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from scaly_ir.dialects.buffer import build
-from scaly_ir.dialects.buffer.ops import READ, UNDEF
+from scaly_ir.dialects.buffer.ops import READ
 from scaly_ir.dialects.matrix import ops
 from scaly_ir.dialects.prog import build as prog
 from scaly_ir.graph import Node
@@ -32,13 +32,7 @@ def _map_reduce(
     ctx: Context, name: str, type_: MemRefType, inputs: Sequence[Node], init: Node, indices: Sequence[Sequence[int]]
 ) -> None:
     """Emit the sum of the products of elements; without a defined first value, their element itself."""
-    dtype = type_.dtype
-    params = [build.declaration(ctx.fresh(base), dtype) for base in ("acc", "a", "b")[: 1 + len(inputs)]]
-    total, first, *rest = [build.value(param.attrs["name"], dtype) for param in params]
-    term = prog.apply("mul", first, *rest) if rest else first
-    combined = term if init.op is UNDEF else prog.apply("add", total, term)
-    body = build.region(params, [build.statement(ops.YIELD, (combined,))])
-    ctx.emit(build.statement(ops.MAP_REDUCE, (*inputs, init, body), type_, (name,), {"indices": indices}))
+    windows.combination(ctx, ops.MAP_REDUCE, build.value(name, type_), inputs, init, {"indices": indices}, "add")
 
 
 def _prod(ctx: Context, statement: Node) -> None:

@@ -15,11 +15,11 @@ from typing import Final
 from scaly_ir.attributes import Word
 from scaly_ir.dialects.buffer import build, ops
 from scaly_ir.dialects.buffer.names import definitions, is_number
+from scaly_ir.dialects.buffer.substitution import with_values
 from scaly_ir.dialects.buffer.types import folded, scalar_type
 from scaly_ir.dialects.prog import build as prog
 from scaly_ir.dialects.prog.ops import BUFFER, RESERVED_PREFIX
-from scaly_ir.graph import Node, preorder
-from scaly_ir.graph.rewrite import Mode, substitute
+from scaly_ir.graph import Node
 from scaly_ir.numeric.machine import wrap
 from scaly_ir.passes.matrix.driver import Loops
 from scaly_ir.passes.prog.names import c_spelling
@@ -157,14 +157,7 @@ class ProcedureContext:
         """Return what a scalar of the function is in the program."""
         if scalar.op is ops.UNDEF:
             return prog.const(0, scalar.type)
-        if not scalar.args:
-            return self._scalars.get(scalar.attrs["name"], scalar) if build.is_variable(scalar) else scalar
-        known = {
-            node: self._scalars[node.attrs["name"]]
-            for node in preorder(scalar)
-            if build.is_variable(node) and node.attrs["name"] in self._scalars
-        }
-        return substitute(scalar, known, mode=Mode.ONCE)
+        return with_values(scalar, self._scalars)
 
     def bind(self, statement: Node, value: Node) -> None:
         """Let what a statement binds be a value: at its only use, or else in a variable."""

@@ -12,9 +12,10 @@ from typing import Any
 from scaly_ir.dialects.affine import ops as affine_ops
 from scaly_ir.dialects.buffer import build, ops
 from scaly_ir.dialects.buffer.names import Names, numbered
+from scaly_ir.dialects.buffer.substitution import with_values
 from scaly_ir.dialects.prog import build as prog
-from scaly_ir.graph import Node, preorder
-from scaly_ir.graph.rewrite import Mode, substitute
+from scaly_ir.dialects.prog.affine import count_of
+from scaly_ir.graph import Node
 
 
 def in_functions(root: Node, change: Callable[[Node], Node]) -> Node:
@@ -67,7 +68,7 @@ class Rebuilding:
                     self.enter(statement, operands)
                     if self.regions[-1] is not region:
                         break
-                elif region.dissolved and statement.op.get_attr(ops.TERMINATOR, False):
+                elif region.dissolved and build.is_terminator(statement):
                     region.values = operands
                 else:
                     self.place(statement.replace(args=operands))
@@ -94,18 +95,8 @@ class Rebuilding:
 
     def value(self, operand: Node) -> Node:
         """Return an operand with the values that its names stand for."""
-        if build.is_variable(operand):
-            return self.values.get(operand.attrs["name"], operand)
-        if not operand.args:
-            return operand
-        if self.values:
-            found = {
-                node: self.values[name]
-                for node in preorder(operand)
-                if build.is_variable(node) and (name := node.attrs["name"]) in self.values
-            }
-            operand = substitute(operand, found, mode=Mode.ONCE)
-        return self.scalar(operand)
+        made = with_values(operand, self.values) if self.values else operand
+        return self.scalar(made) if operand.args else made
 
     def bind(self, name: str, value: Node) -> None:
         """Have a name stand for a value; a scalar that is computed is computed once, and one without a value is 0."""
@@ -172,5 +163,4 @@ def trip_count(loop: Node, operands: Sequence[Node]) -> int | None:
     if loop.op is not affine_ops.FOR or not all([build.is_literal(bound) for bound in operands[:2]]):
         return None
     lower, upper = [int(bound.attrs["value"]) for bound in operands[:2]]
-    step: int = loop.attrs["step"]
-    return max(0, -((lower - upper) // step))
+    return count_of(range(lower, upper, loop.attrs["step"]))

@@ -13,8 +13,9 @@ from typing import NamedTuple
 from scaly_ir.dialects.affine.maps import AffineMap, Dim
 from scaly_ir.dialects.affine.ops import FOR
 from scaly_ir.dialects.buffer import build
-from scaly_ir.graph import Node, postorder
+from scaly_ir.graph import Node
 from scaly_ir.op import CallEffectKind
+from scaly_ir.passes.prog.references import occurrences
 from scaly_ir.types import MemRefType
 
 _MANY = 2
@@ -138,9 +139,7 @@ def _uses(statement: Node) -> Iterator[tuple[str, int]]:
 
 def _uses_in(scalar: Node) -> Iterator[tuple[str, int]]:
     """Yield the names in a scalar, of which equal parts are one node, and how often each is written."""
-    counts: Counter[Node] = Counter({scalar: 1})
-    for node in reversed(postorder(scalar)):
+    order, counts = occurrences([scalar])
+    for node in order:
         if build.is_variable(node):
             yield node.attrs["name"], counts[node]
-        for arg in node.args:
-            counts[arg] = min(_MANY, counts[arg] + counts[node])

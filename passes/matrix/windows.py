@@ -20,7 +20,7 @@ from scaly_ir.passes.matrix.driver import Context
 from scaly_ir.types import MemRefType
 
 
-def _combination(
+def combination(
     ctx: Context,
     op: Op,
     result: Node,
@@ -49,7 +49,7 @@ def _reduce(ctx: Context, statement: Node) -> None:
     kind, axes = statement.attrs["kind"], statement.attrs["axes"]
     init = scalars.const(windows.seed(kind, source.type.dtype), source.type.dtype)
     indices = (windows.reduced_indices(len(source.type.shape), axes),)
-    _combination(
+    combination(
         ctx, ops.MAP_REDUCE, _result(ctx, statement), (source,), init, {"indices": indices}, windows.FOLDS[kind]
     )
 
@@ -60,7 +60,7 @@ def _einsum(ctx: Context, statement: Node) -> None:
     sums = len(set("".join(subscripts.inputs))) > len(subscripts.output)
     init = scalars.const(0, dtype) if sums else build.undef(dtype)
     attrs = {"indices": subscripts.indices}
-    _combination(ctx, ops.MAP_REDUCE, _result(ctx, statement), statement.args, init, attrs, "add")
+    combination(ctx, ops.MAP_REDUCE, _result(ctx, statement), statement.args, init, attrs, "add")
 
 
 def _padded(ctx: Context, statement: Node, value: float) -> Node:
@@ -89,7 +89,7 @@ def _conv(ctx: Context, statement: Node) -> None:
     inputs = (_padded(ctx, statement, 0), statement.args[1])
     zero = scalars.const(0, statement.type.dtype)
     attrs = windows.box_of(statement).attrs
-    _combination(ctx, ops.MAP_REDUCE_AFF, _result(ctx, statement), inputs, zero, attrs, "add")
+    combination(ctx, ops.MAP_REDUCE_AFF, _result(ctx, statement), inputs, zero, attrs, "add")
 
 
 def _pool(ctx: Context, statement: Node) -> None:
@@ -101,7 +101,7 @@ def _pool(ctx: Context, statement: Node) -> None:
     total = build.value(ctx.fresh(), statement.type) if is_mean else result
     attrs = windows.box_of(statement).attrs
     fold = "add" if is_mean else windows.FOLDS[kind]
-    _combination(ctx, ops.MAP_REDUCE_AFF, total, (source,), scalars.const(first, dtype), attrs, fold)
+    combination(ctx, ops.MAP_REDUCE_AFF, total, (source,), scalars.const(first, dtype), attrs, fold)
     if is_mean:
         _divide(ctx, result, total, prod(statement.attrs["window"]))
 

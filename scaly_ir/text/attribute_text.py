@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 from scaly_ir.attributes import Attrs, AttrValue, named, word_or_constant
 from scaly_ir.graph import Node
 from scaly_ir.text.spelling import read_float, read_string, read_whole
+from scaly_ir.text.terminals import TERMINALS
 from scaly_ir.types import DTYPES, FLOAT64, DType
 
 Refer = Callable[[str], Node]
@@ -42,7 +43,7 @@ _DTYPES: Final[dict[str, DType]] = {str(dtype): dtype for dtype in DTYPES}
 _LEFT_OUT: Final = frozenset({"slice", "elided", "splat"})
 """The words that begin more than a word, in some dialect."""
 
-_TOKEN: Final = r'"(?:[^"\\\n]|\\[^\n])*+"|[A-Za-z0-9_.+<>%$-]+|[^ \t\n]'
+_TOKEN: Final = rf"{TERMINALS['STRING']}|[A-Za-z0-9_.+<>%$-]+|[^ \t\n]"
 """Cuts the text of attributes, coarser than `terminals` do: what is no token of the language is refused afterwards."""
 
 
@@ -51,13 +52,10 @@ def _tokens(own: Own | None) -> re.Pattern[str]:
     return re.compile(_TOKEN if own is None else rf"(?:{own.pattern})|{_TOKEN}")
 
 
-_is_key = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*").fullmatch
-_is_word = re.compile(r"[A-Za-z_][A-Za-z0-9_]*").fullmatch
-_is_integer = re.compile(r"-?[0-9]+").fullmatch
-_is_float = re.compile(
-    r"-?(?:[0-9]+\.[0-9]*(?:[eE][-+]?[0-9]+)?|\.[0-9]+(?:[eE][-+]?[0-9]+)?|[0-9]+[eE][-+]?[0-9]+|inf)"
-    r"|nan<0x[0-9A-Fa-f]+>|nan"
-).fullmatch
+_is_key = re.compile(f"{TERMINALS['NAME']}|{TERMINALS['WORD']}").fullmatch
+_is_word = re.compile(TERMINALS["WORD"]).fullmatch
+_is_integer = re.compile(TERMINALS["INT"]).fullmatch
+_is_float = re.compile(TERMINALS["FLOAT"]).fullmatch
 
 
 _name = re.compile(r'\{(?!(?:inf|nan)=)([A-Za-z_]+)="([A-Za-z_][A-Za-z0-9_]*)"\}').fullmatch

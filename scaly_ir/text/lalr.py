@@ -229,9 +229,8 @@ class Driver:
 
     def _recover_between(self, lexeme: Lexeme, kind: str, accepted: frozenset[str]) -> bool:
         """Go on after something that is no statement here."""
-        blocks = [at for at, body in self._braces if body]
         if kind in self._language.starters:
-            if not blocks:
+            if not any([body for _, body in self._braces]):
                 return False  # a file of another form: what follows would only repeat the message
             if kind in self._language.outer and "RBRACE" in accepted:
                 self._close_blocks(kind)

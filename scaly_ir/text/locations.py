@@ -7,7 +7,7 @@ again (which is cheap, and only messages need it).
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
@@ -94,7 +94,7 @@ class Locations:
     _offsets: array[int] = field(default_factory=lambda: array("q"))
     _read: tuple[int, dict[tuple[Node, Part], tuple[int, int]]] | None = None
     """The statement that was read again last, and the ranges in it."""
-    _written: dict[int, Written] | None = None
+    _written: Mapping[int, Written] | None = None
     """The locations that the text has, by where the ranges of their statements end."""
     _files: Files = field(default_factory=Files)
 

@@ -30,8 +30,8 @@ class Origins:
         """The numbers of what is alike, in order: by the function around and what it is, and by the latter alone."""
         around: Hashable = None
         for number, node in enumerate(operations):
-            if _is_function(node):
-                around = node.attrs["name"]
+            if (name := function_name(node)) is not None:
+                around = name
             for key in _keys(node):
                 for where in {around, None}:  # the same for what is in no function
                     self._places.setdefault((where, key), []).append(number)
@@ -61,13 +61,15 @@ class Finder:
 
     def __call__(self, node: Node) -> str:
         """Return the ``loc(...)`` of the next operation."""
-        if _is_function(node):
-            self._around = node.attrs["name"]
+        if (name := function_name(node)) is not None:
+            self._around = name
         return self._origins.place(self._around, node, self._used)
 
 
-def _is_function(node: Node) -> bool:
-    return node.type is None and type(node.attrs.get("name")) is str
+def function_name(node: Node) -> str | None:
+    """Return the name of a function, None for any other node."""
+    name = node.attrs.get("name")
+    return name if node.type is None and type(name) is str else None
 
 
 def _keys(node: Node) -> Iterator[Hashable]:

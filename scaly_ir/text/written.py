@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import re
-from functools import cache
+from collections.abc import Mapping
+from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
 from scaly_ir.text.source import DecodeError, Source, Span
@@ -45,7 +46,8 @@ def _pattern() -> re.Pattern[str]:
     return re.compile(rf"{LOCATION}({SKIP}\{{(?:{SKIP}\^[A-Za-z_]\w*{SKIP}\([^()]*\){SKIP}:)?)?")
 
 
-def written_in(text: str) -> dict[int, Written]:
+@lru_cache(maxsize=1)  # a text with mistakes is asked about function by function
+def written_in(text: str) -> Mapping[int, Written]:
     """Return the locations in a text, by the offset where the range of their operation ends.
 
     That is behind what stands before the location, behind the location itself or the brace after it, or, for an

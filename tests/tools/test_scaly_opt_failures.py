@@ -75,6 +75,13 @@ def test_a_pass_that_cannot_be_loaded_is_an_internal_error(monkeypatch: pytest.M
     assert "Traceback" in scaly_opt("--absent", "--traceback", stdin=CHAIN).err
 
 
+@pytest.mark.parametrize("option", ["-traceback", "--traceback"])
+def test_a_plug_in_that_is_not_there_shows_a_traceback_if_that_is_asked_for(option: str) -> None:
+    done = scaly_opt(option, "--load-plugin=scaly_ir.no_such_module:register", stdin=CHAIN)
+    assert done.code == 1
+    assert "Traceback" in done.err
+
+
 def test_a_pass_needs_a_module_and_not_a_fragment() -> None:
     done = scaly_opt("--same", stdin="%a = prog.assign 1 : float64 {declare=True}\n")
     assert done == (1, "", "scaly-opt: error: pass 'same' takes a module or procedures, not a fragment\n")

@@ -76,6 +76,7 @@ def test_invalid_utf8_is_located() -> None:
 
 def test_other_characters_belong_in_strings_and_comments() -> None:
     assert _errors(HEAD + "  prog.store é, %x[0] : float64\n}\n").startswith("x:2:14: error: unexpected character 'é'")
+    assert _errors(HEAD + "  \x01\n}\n").startswith("x:2:3: error: unexpected character U+0001")
     text = 'prog.proc @"naïve \u65e5"(%"\\u0007": memref<8xfloat64>) {\n}\n'
     assert scaly_opt(stdin=f"// \u65e5\n{text}") == (0, text, "")
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     Array = np.ndarray[Any, Any]
 
-_OWN_STACK: Final = 1 << 18
+OWN_STACK: Final = 1 << 18
 """A call that keeps more bytes than that on the stack gets a stack of its own: that of a thread may be small."""
 _MOST_STACK: Final = 1 << 30
 
@@ -98,7 +98,7 @@ def _stack_bytes(procs: Mapping[str, Node]) -> dict[str, int]:
             if statement.op is ops.CALL:
                 below = max(below, needs.get(statement.attrs["callee"], 0))
             elif statement.op is ops.BUFFER and not {"alias_of", "values", "workspace_offset"} & set(statement.attrs):
-                own += element_count(statement) * 8
+                own += element_count(statement) * statement.type.size
         needs[name] = own + below
     return needs
 
@@ -130,7 +130,7 @@ class Program:
         """
         arguments = self._inputs(*[self._address(array) for array in inputs])
         results = self._outputs(*[self._address(array) for array in outputs])
-        if self._stack <= _OWN_STACK:
+        if self._stack <= OWN_STACK:
             status = self._call(arguments, results)
         else:
             status = _on_own_stack(lambda: self._call(arguments, results), self._stack)

@@ -17,7 +17,7 @@ from scaly_ir.graph import Node
 from scaly_ir.tools.c.usage import element_count
 from scaly_ir.tools.files import keep_files, reason, temporary_folder
 from scaly_ir.tools.jit.cache import COMMAND, SOURCE, first_lines, run_compiler
-from scaly_ir.tools.jit.program import Unit
+from scaly_ir.tools.jit.program import OWN_STACK, Unit
 from scaly_ir.tools.jit.signals import signal_text
 from scaly_ir.tools.jit.toolchain import Toolchain
 from scaly_ir.tools.programs import run_program
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 _PROGRAM: Final = "kernel"
 _NO_MEMORY: Final = 97
 """The exit code of a program that finds no memory for its arrays."""
+_STACK: Final = 8 << 20
+"""The bytes of a stack that a program needs besides its temporaries."""
 _CHECKS: Final = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 
 _SETTINGS: Final = {
@@ -86,7 +88,7 @@ class SanitizedProgram:
             with temporary_folder("scaly-ir-") as folder:
                 self._compile(Path(folder))
                 program = os.path.join(folder, _PROGRAM)
-                done = run_program([program], b"".join(given), environment={**os.environ, **_SETTINGS})
+                done = run_program(self._command(program), b"".join(given), environment={**os.environ, **_SETTINGS})
         except OSError as failure:
             raise CompileError(f"cannot compile: {reason(failure)}") from failure
         if done.returncode == _NO_MEMORY:
@@ -100,6 +102,14 @@ class SanitizedProgram:
         for array in outputs:
             array.reshape(-1)[:] = numpy.frombuffer(done.stdout, array.dtype, array.size, start)
             start += array.nbytes
+
+    def _command(self, program: str) -> Sequence[str]:
+        """Return what runs the program, with room on the stack for large temporaries and what is put around them."""
+        if os.name != "posix" or self._unit.stack <= OWN_STACK:
+            return [program]
+        kibibytes = (2 * self._unit.stack + _STACK) >> 10
+        # Where so much is not allowed, the stack stays as it is.
+        return ["sh", "-c", 'ulimit -s "$0" 2>/dev/null; exec "$@"', str(kibibytes), program]
 
     def _compile(self, folder: Path) -> None:
         """Make the program in a folder; `CompileError` with the compiler's message when that fails."""

@@ -9,7 +9,6 @@ import os
 import platform
 import shlex
 import shutil
-import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from functools import cache
 from typing import Final
 
 from scaly_ir.errors import NoCompilerError
+from scaly_ir.tools.programs import run_program
 
 _CPU_FLAGS: Final = {
     "x86_64": "-march=native",
@@ -67,7 +67,7 @@ def _said(toolchain: Toolchain, size: int, time: int) -> tuple[str, str]:
 def _output(command: Sequence[str]) -> str:
     """Return what a command prints; nothing if it fails, as with compilers that lack an option."""
     try:
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+        done = run_program(command)
     except OSError:
         return ""
     return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else ""

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 from scaly_ir.dialect import brief_as, dialect_of
 from scaly_ir.graph import Node, postorder
 from scaly_ir.graph.observe import Observer, observe_rewrites
+from scaly_ir.text.origins import function_name
 from scaly_ir.text.written import UNKNOWN
 from scaly_ir.tools.opt.diff import coloured, unified
 from scaly_ir.tools.opt.dumps import headline
@@ -91,8 +92,8 @@ class _Told(Observer):
 
     def rewritten(self, rule: str, before: Node, after: Sequence[Node]) -> None:
         """Show a rewrite."""
-        if _name(before) is not None:
-            if not self._wanted or _name(before) in self._wanted:
+        if function_name(before) is not None:
+            if not self._wanted or function_name(before) in self._wanted:
                 self._show_function(rule, before, after[0] if after else None)
             return
         origin = self._origins.get(before, before)
@@ -184,8 +185,8 @@ class _Program:
         found: dict[Node, str] = {}
         for operation in operations:
             place = UNKNOWN if finder is None else finder(operation)
-            if _name(operation) is not None and self._wanted:
-                inside = _name(operation) in self._wanted
+            if function_name(operation) is not None and self._wanted:
+                inside = function_name(operation) in self._wanted
             pending = [operation] if inside else []
             while pending:
                 node = pending.pop()
@@ -195,14 +196,8 @@ class _Program:
         return found
 
 
-def _name(node: Node) -> str | None:
-    """Return the name of a function, None for any other node."""
-    name = node.attrs.get("name")
-    return name if node.type is None and type(name) is str else None
-
-
 def _functions(root: Node) -> dict[str, Node]:
-    return {name: node for node in root.args if (name := _name(node)) is not None}
+    return {name: node for node in root.args if (name := function_name(node)) is not None}
 
 
 def _cut(line: str) -> str:

@@ -46,7 +46,7 @@ def compiled(runnable: Runnable, wanted: Compilation) -> Compute:
 
     `LoweringError`, `TranslateError` and `CompileError` say why there is none.
     """
-    from scaly_ir.tools.jit.program import Unit
+    from scaly_ir.tools.jit.program import Unit, compile_unit
     from scaly_ir.tools.jit.toolchain import find_toolchain
 
     unit = Unit.of(_program(runnable))
@@ -57,7 +57,6 @@ def compiled(runnable: Runnable, wanted: Compilation) -> Compute:
 
         ways = repeat(_Way(SanitizedProgram(unit, toolchain, wanted.keep).run, _array))
     else:
-        from scaly_ir.tools.jit.program import compile_unit
         from scaly_ir.tools.run.child import in_child, shared_array
 
         run = compile_unit(unit, toolchain, cached=wanted.cached, loaded=_keeper(wanted.keep)).run

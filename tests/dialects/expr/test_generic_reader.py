@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given, note
 from hypothesis import strategies as st
 
-from scaly_ir.dialect import render_as
+from scaly_ir.dialect import parse_source, render_as, verify_parsed
 from scaly_ir.dialects.expr import generic_reader
 from scaly_ir.dialects.expr.places import in_order as operations
 from scaly_ir.graph import Node
 from scaly_ir.text.form import Form
+from scaly_ir.text.source import Source
 from tests.dialects.expr.generators import roots
 from tests.dialects.expr.growing import modules
 from tests.dialects.expr.texts import ODD_TOKENS, mistaken, mistaken_line, relaid
@@ -72,3 +73,18 @@ def test_both_agree_on_odd_tokens(hole: str) -> None:
     assert_agrees_with_the_grammar(generic_reader, hole.replace("??", ""))
     for token in (*ODD_TOKENS, "%0", "%1", '"a"', "float64", "tensor<2xfloat32>", "none", "unknown"):
         assert_agrees_with_the_grammar(generic_reader, hole.replace("??", token))
+
+
+def test_what_attributes_mean_does_not_depend_on_the_line_before() -> None:
+    lines = [
+        '%0 = "expr.input"() {name="x"} : tensor<float64>',
+        '%1 = "expr.sin"(%0) {value=1.0} : tensor<float64>',
+        '%2 = "expr.const"() {value=1.0} : tensor<float64>',
+        '%3 = "expr.add"(%1, %2) : tensor<float64>',
+        '%4 = "expr.func"(%3, %0) {name="f", output_names=["y"]} : none',
+        '"expr.module"(%4) : none',
+    ]
+    parsed = parse_source(Source.from_text("\n".join(lines), "f.sir"))
+    assert parsed.root is not None
+    faults = verify_parsed(parsed.root, parsed.locations)
+    assert [fault.message for fault in faults] == ["'expr.sin': attribute 'value' is unknown [attrs-match-op]"]

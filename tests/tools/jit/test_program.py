@@ -122,6 +122,20 @@ def test_large_temporaries_do_not_overflow_the_stack() -> None:
     assert threading.stack_size() == before
 
 
+def test_large_temporaries_do_not_overflow_the_stack_of_checked_code() -> None:
+    size = 3_000_000
+    y = np.empty(1)
+    SanitizedProgram(Unit.of(sc.parse(_summed(size))), find_toolchain()).run([np.array([1.0])], [y])
+    assert y[0] == size
+
+
+def test_temporaries_take_the_bytes_of_their_type() -> None:
+    text = _summed(1000).replace("memref<1000xfloat64", "memref<1000xint32")
+    text = text.replace("prog.load %x[0], %t[%i] : float64", "1, %t[%i] : int32")
+    text = text.replace("prog.load %t[%j])", "prog.cast(prog.load %t[%j], float64))")
+    assert (Unit.of(sc.parse(_summed(1000))).stack, Unit.of(sc.parse(text)).stack) == (8000, 4000)
+
+
 def test_temporaries_that_no_stack_holds_are_refused() -> None:
     with pytest.raises(sc.LoweringError, match=r"@f: 1,600,000,000 bytes of temporary values are too many to compile"):
         Unit.of(sc.parse(_summed(200_000_000)))

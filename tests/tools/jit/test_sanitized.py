@@ -49,3 +49,10 @@ def test_a_signal_is_no_check_that_failed() -> None:
 
 def test_signals_without_a_name_have_a_number() -> None:
     assert signal_text(1000) == "the compiled code was killed by signal number 1000"
+
+
+@needs_cc
+def test_there_may_be_no_memory_for_a_workspace() -> None:
+    text = COPY.replace("{input_count=1}", f"{{input_count=1, sz_w={10**15}, w_self={10**15}}}")
+    with pytest.raises(CompileError, match="there is no memory for the arrays and the workspace of the compiled code"):
+        SanitizedProgram(Unit.of(sc.parse(text)), find_toolchain()).run([np.array([3.0])], [np.empty(1)])

@@ -11,7 +11,7 @@ from scaly_ir.dialects.affine import ops as affine_ops
 from scaly_ir.dialects.buffer import build, ops
 from scaly_ir.dialects.buffer.types import INDEX
 from scaly_ir.dialects.matrix.ops import CONCAT, MAP_REDUCE, MAP_REDUCE_AFF
-from scaly_ir.effects import CallEffectKind
+from scaly_ir.effects import may_drop
 from scaly_ir.graph import Node
 from scaly_ir.tools.reduce.matrix.shapes import fitted
 from scaly_ir.tools.reduce.matrix.walk import (
@@ -198,8 +198,7 @@ def _swept(function: Node, before: Node) -> Node:
 
 def _is_pure(statement: Node) -> bool:
     """Tell whether a statement is there for what it binds alone."""
-    effect = statement.op.get_attr("TCallEffectKind", CallEffectKind.Opaque)
-    return effect <= CallEffectKind.ReadState and not build.is_terminator(statement)
+    return may_drop(statement.op.get_attr("TCallEffectKind")) and not build.is_terminator(statement)
 
 
 # --- results and parameters -------------------------------------------------------------------------------------------

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from scaly_ir.dialects.buffer import build, names, ops
+from scaly_ir.dialects.buffer.substitution import with_values
 from scaly_ir.dialects.buffer.types import are_compatible
 from scaly_ir.graph import Node, preorder
-from scaly_ir.graph.rewrite import Mode, substitute
 from scaly_ir.types import MemRefType
 
 
@@ -169,15 +169,7 @@ class _Rewriting:
                 self._known[was.name] = build.value(*now)
 
     def _value(self, operand: Node) -> Node:
-        known = self._known
-        if not operand.args:
-            return known.get(operand.attrs["name"], operand) if build.is_variable(operand) else operand
-        found = {
-            node: known[name]
-            for node in preorder(operand)
-            if build.is_variable(node) and (name := node.attrs["name"]) in known
-        }
-        return substitute(operand, found, mode=Mode.ONCE)
+        return with_values(operand, self._known)
 
 
 def _fitting(results: Sequence[Node], region: Node) -> tuple[Node, ...]:
