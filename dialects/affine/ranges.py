@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, Final
 
 from scaly_ir.dialects.affine.maps import NEGATE, AffineMap, Dim, Expr, dims_of, evaluate, fold
@@ -25,6 +26,11 @@ def bounds(expr: Expr, box: Sequence[int]) -> Interval:
 
 def reach(expr: Expr, box: Sequence[int]) -> Interval | None:
     """Return the least and greatest value of an expression over a box that is not empty, None where that is unknown."""
+    return _reach(expr, tuple(box))
+
+
+@lru_cache(maxsize=256)
+def _reach(expr: Expr, box: tuple[int, ...]) -> Interval | None:
     if _is_exact(expr):
         return bounds(expr, box)
     used = dims_of(expr)
@@ -93,6 +99,11 @@ def is_injective(map_: AffineMap, box: Sequence[int]) -> bool | tuple[int, ...] 
 
     Images are indices that fit int64.
     """
+    return _is_injective(map_, tuple(box))
+
+
+@lru_cache(maxsize=256)
+def _is_injective(map_: AffineMap, box: tuple[int, ...]) -> bool | tuple[int, ...] | None:
     if 0 in box or _is_injective_by_form(map_, box):
         return True
     points = math.prod(box)

@@ -79,11 +79,10 @@ def module(functions: Iterable[Node]) -> Node:
 
 def results_of(node: Node) -> Sequence[Binding]:
     """Return what a statement binds."""
-    names = node.attrs.get("results")
-    if not names:
+    names, types = node.attrs.get("results"), node.attrs.get("types")
+    if type(names) is not tuple:
         return ()
-    types = node.attrs.get("types")
-    if types is None:
+    if type(types) is not tuple:
         return [Binding(name, node.type) for name in names]
     return [Binding(name, type_) for name, type_ in zip(names, types, strict=False)]
 
@@ -96,6 +95,12 @@ def region_of(node: Node) -> Node | None:
 def operands_of(node: Node) -> tuple[Node, ...]:
     """Return the operands of a statement without its region."""
     return node.args[:-1] if region_of(node) is not None else node.args
+
+
+def param_count_of(region: Node) -> int | None:
+    """Return how many parameters a region says it has; None where it does not say so, as it must."""
+    count = region.attrs.get("param_count")
+    return count if type(count) is int and count >= 0 else None
 
 
 def params_of(region: Node) -> tuple[Node, ...]:

@@ -19,8 +19,7 @@ def lead_of(node: Node) -> int | None:
     if node.op is ops.MODULE:
         return 0
     if node.op is ops.REGION:
-        count = node.attrs.get("param_count")
-        return count if type(count) is int and count >= 0 else 0
+        return build.param_count_of(node) or 0
     return len(node.args) - 1 if build.region_of(node) is not None else None
 
 

@@ -98,11 +98,6 @@ def attr_set(node: Node) -> Faults:
             yield f"{title(node)} is missing attribute {key}"
 
 
-def has_attributes(node: Node) -> bool:
-    """Tell whether an operation has all attributes it must have, so that rules about their values can be asked."""
-    return not any(True for _ in attr_set(node))
-
-
 def result_kind(node: Node) -> Faults:
     """An operation has a result where its operator gives one, and the type of that is a buffer or scalar as it says."""
     wanted = node.op.get_attr(ops.RESULT)
@@ -118,8 +113,14 @@ def result_kind(node: Node) -> Faults:
     if not fits[wanted]:
         got = "none" if node.type is None else node.type
         yield Fault(f"{title(node)} result is {got}, expected {words}", part="type")
-    if len(names) > 1:
+    if type(names) is tuple and len(names) > 1:
         yield f"{title(node)} has 1 result, got {len(names)} names"
+
+
+def let_operand(node: Node) -> Faults:
+    """A name is for one scalar, of the type that the statement says."""
+    if len(node.args) != 1:
+        yield f"LET takes 1 operands, got {len(node.args)}"
 
 
 def dtype_kind(node: Node) -> Faults:
@@ -306,6 +307,7 @@ _HAS_VALUES: Final = lambda op: is_declared(op) and "value" not in op.get_attr(o
 
 FORM_RULES: Final = (
     Rule("operand-count", operand_count, is_declared),
+    Rule("operand-count", let_operand, on(ops.LET)),
     Rule("operand-kind", operand_kind, _HAS_VALUES),
     Rule("attr-set", attr_set, lambda op: op.dialect in ops.UNIT),
     Rule("result-shape", result_kind, is_declared),

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Final
 
 from scaly_ir.dialects.affine.maps import AffineMap, dims_of
 from scaly_ir.dialects.affine.ranges import Interval, bounds, holes, is_injective, reach
 from scaly_ir.dialects.affine.rules import expression_fault
 from scaly_ir.dialects.buffer import build
 from scaly_ir.dialects.buffer import ops as buffer_ops
-from scaly_ir.dialects.buffer.rules import has_attributes, listed, on, title
+from scaly_ir.dialects.buffer.rules import listed, on, title
 from scaly_ir.dialects.matrix import ops
 from scaly_ir.effects import CallEffectKind
 from scaly_ir.graph import Node, preorder
@@ -37,12 +37,6 @@ def index_extents(node: Node) -> dict[int, int]:
         for index, extent in zip(indices, value.type.shape, strict=False):
             found.setdefault(index, extent)
     return found
-
-
-def _is_complete(node: Node) -> bool:
-    """Tell whether there is enough of a map-reduction to look at."""
-    operands = build.operands_of(node)
-    return build.region_of(node) is not None and bool(operands) and isinstance(node.type, MemRefType)
 
 
 def mr_operands(node: Node) -> Faults:
@@ -272,20 +266,12 @@ def aff_hole(node: Node) -> Faults:
 # --- the tables -------------------------------------------------------------------------------------------------------
 
 
-def _rule(name: str, check: Any, *applies: Any) -> Rule:
-    def checked(node: Node) -> Faults:
-        return check(node) if _is_complete(node) and has_attributes(node) else ()
-
-    checked.__doc__ = check.__doc__
-    return Rule(name, checked, on(*applies))
-
-
 FORM_RULES: Final = (Rule("operand-kind", mr_operands, _BOTH),)
 RULES: Final = (
-    _rule("mr-indices", mr_indices, ops.MAP_REDUCE),
-    _rule("mr-extent", mr_extent, ops.MAP_REDUCE),
+    Rule("mr-indices", mr_indices, on(ops.MAP_REDUCE)),
+    Rule("mr-extent", mr_extent, on(ops.MAP_REDUCE)),
     *[
-        _rule(name, check, *_BOTH)
+        Rule(name, check, _BOTH)
         for name, check in (
             ("mr-comb-args", mr_comb_args),
             ("mr-init", mr_init),
@@ -295,7 +281,7 @@ RULES: Final = (
         )
     ],
     *[
-        _rule(name, check, ops.MAP_REDUCE_AFF)
+        Rule(name, check, on(ops.MAP_REDUCE_AFF))
         for name, check in (
             ("aff-bounds", aff_bounds),
             ("aff-maps", aff_maps),
@@ -320,11 +306,9 @@ def combiner_params(call: Node) -> list[Node]:
 
 
 def validate_combiner(call: Node) -> None:
-    """Raise `ValueError` for the first `mr-*` rule that a map-reduction breaks."""
-    for rule in (*FORM_RULES, *RULES):
-        if rule.applies_to(call.op) and rule.name.startswith("mr-"):
-            for fault in rule.check(call):
-                raise ValueError(f"{rule.name}: {fault if isinstance(fault, str) else fault.reason}")
+    """Raise `ValueError` for the first rule that a map-reduction breaks."""
+    for name, reason in call.op.get_attr("FVerify")(call):
+        raise ValueError(f"{name}: {reason}")
 
 
 for _op in _BOTH:

@@ -292,7 +292,7 @@ class Reader(ScalarReader):
             op = Op.get(token)
         except AttributeError:
             raise Unusual from None
-        if not op.has_attr(ops.KINDS) or op in _WITH_SYNTAX or (names and not op.has_attr(ops.RESULT)):
+        if not op.has_attr(ops.KINDS) or (names and not op.has_attr(ops.RESULT)):
             raise Unusual
         items = self._operands()
         if self._tokens[self._next] == "init" and op.get_attr(INIT, False):
@@ -387,7 +387,6 @@ class Reader(ScalarReader):
 
 
 _TERMINATORS: Final = frozenset([op.name for op in Op.get_attr_map(ops.TERMINATOR)])
-_WITH_SYNTAX: Final = frozenset({ops.ALLOC, ops.READ, ops.WRITE})
 _HANDLERS: Final[dict[str, Callable[[Reader, int, list[str]], None]]] = {
     "buffer.alloc": Reader._alloc,
     "buffer.read": Reader._read,

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from scaly_ir.dialects.buffer.rules import has_attributes, on, title
+from scaly_ir.dialects.buffer.rules import on, title
 from scaly_ir.dialects.buffer.types import folded
 from scaly_ir.dialects.matrix import ops
 from scaly_ir.graph import Node
-from scaly_ir.op import Op
 from scaly_ir.spec import Fault, Faults, Rule
 from scaly_ir.text.diagnostics import did_you_mean
 from scaly_ir.types import MemRefType
@@ -169,8 +168,10 @@ def concat_inputs(node: Node) -> Faults:
     """There is an input, and a shape for each."""
     if not node.args:
         yield "CONCAT takes at least 1 operands, got 0"
-    elif len(node.attrs.get("shapes", node.args)) != len(node.args):
-        yield Fault(f"CONCAT has {len(node.args)} inputs and {len(node.attrs['shapes'])} shapes", part="shapes")
+        return
+    shapes = node.attrs.get("shapes")
+    if type(shapes) is tuple and len(shapes) != len(node.args):
+        yield Fault(f"CONCAT has {len(node.args)} inputs and {len(shapes)} shapes", part="shapes")
 
 
 def concat_axis(node: Node) -> Faults:
@@ -208,20 +209,6 @@ def concat_sum(node: Node) -> Faults:
         yield Fault(f"CONCAT axis {axis}: extents add to {found}, s_out has {total[axis]}", part="s_out")
 
 
-def _sound(check: object) -> object:
-    """Return a check that is asked only where the attributes are there and of the right kind."""
-
-    def checked(node: Node) -> Faults:
-        return check(node) if has_attributes(node) else ()  # type: ignore[operator]
-
-    checked.__doc__ = check.__doc__
-    return checked
-
-
-def _rule(name: str, check: object, *applies: Op) -> Rule:
-    return Rule(name, _sound(check), on(*applies))  # type: ignore[arg-type]
-
-
 FORM_RULES: Final = (
     Rule("operand-count", pad_operands, on(ops.PAD)),
     Rule("operand-count", concat_inputs, on(ops.CONCAT)),
@@ -230,17 +217,17 @@ RULES: Final = (
     Rule("prod-rank", rank_two, on(ops.PROD)),
     Rule("transpose-rank", rank_two, on(ops.TRANSPOSE)),
     Rule("prod-inner", prod_inner, on(ops.PROD)),
-    _rule("shape-attr", extents, ops.BROADCAST, ops.PAD, ops.CONCAT),
-    _rule("shape-attr", shape_attr, ops.BROADCAST, ops.PAD, ops.CONCAT),
-    _rule("bc-rank", bc_rank, ops.BROADCAST),
-    _rule("bc-extent", bc_extent, ops.BROADCAST),
-    _rule("pad-mode", pad_mode, ops.PAD),
-    _rule("pad-rank", pad_rank, ops.PAD),
-    _rule("pad-width", pad_width, ops.PAD),
-    _rule("pad-sum", pad_sum, ops.PAD),
-    _rule("pad-empty", pad_empty, ops.PAD),
-    _rule("concat-axis", concat_axis, ops.CONCAT),
-    _rule("concat-rank", concat_rank, ops.CONCAT),
-    _rule("concat-extent", concat_extent, ops.CONCAT),
-    _rule("concat-sum", concat_sum, ops.CONCAT),
+    Rule("shape-attr", extents, on(ops.BROADCAST, ops.PAD, ops.CONCAT)),
+    Rule("shape-attr", shape_attr, on(ops.BROADCAST, ops.PAD, ops.CONCAT)),
+    Rule("bc-rank", bc_rank, on(ops.BROADCAST)),
+    Rule("bc-extent", bc_extent, on(ops.BROADCAST)),
+    Rule("pad-mode", pad_mode, on(ops.PAD)),
+    Rule("pad-rank", pad_rank, on(ops.PAD)),
+    Rule("pad-width", pad_width, on(ops.PAD)),
+    Rule("pad-sum", pad_sum, on(ops.PAD)),
+    Rule("pad-empty", pad_empty, on(ops.PAD)),
+    Rule("concat-axis", concat_axis, on(ops.CONCAT)),
+    Rule("concat-rank", concat_rank, on(ops.CONCAT)),
+    Rule("concat-extent", concat_extent, on(ops.CONCAT)),
+    Rule("concat-sum", concat_sum, on(ops.CONCAT)),
 )

@@ -13,6 +13,7 @@ from scaly_ir.dialects.affine import rules as affine_rules
 from scaly_ir.dialects.buffer import build, ops
 from scaly_ir.dialects.buffer import rules as buffer_rules
 from scaly_ir.dialects.buffer.context import Context
+from scaly_ir.dialects.buffer.forms import is_operation, lead_of, operations
 from scaly_ir.dialects.buffer.printer import value_name
 from scaly_ir.dialects.matrix import combiner_rules, rules, window_rules
 from scaly_ir.dialects.prog import ops as prog_ops
@@ -56,29 +57,43 @@ class _Walk:
                 self.statement(node)
                 yield from self.found
                 self.found.clear()
-                region = build.region_of(node)
-                if region is not None:
-                    opened.append(_Open(iter(_body(region)), node))
+                region = _region_of(node)
+                if region is not None and build.param_count_of(region) is not None:
+                    opened.append(_Open(iter(build.body_of(region)), node))
                     break
-                self.define(node)
+                if lead_of(node) is not None:  # what is not walked has its places in the text, too
+                    self.context.statement += len(list(operations(node))) - is_operation(node)
+                if region is not None:
+                    self.end(node)
+                else:
+                    self.define(node)
             else:
                 opened.pop()
                 if owner is not None:
-                    self.context.scopes.leave()
-                    if owner.op is not ops.FUNC:
-                        self.define(owner)
+                    self.end(owner)
                 yield from self.found
                 self.found.clear()
+
+    def end(self, owner: Node) -> None:
+        """Leave the region of a statement or function."""
+        self.context.scopes.leave()
+        if owner.op is not ops.FUNC:
+            self.define(owner)
 
     def statement(self, node: Node) -> None:
         """Check one statement, or the head of one with a region, and enter that."""
         context = self.context
-        context.statement += 1
+        context.statement += is_operation(node)
         context.in_function = -1 if node.op is ops.FUNC else context.in_function + 1
         if node.op is ops.FUNC:
             self.function(node)
+        elif node.op.dialect == "prog" or not is_operation(node):
+            self.report("op-dialect", node, node, [f"'{node.op.name}' is no statement"])
         else:
             self.operands(node)
+        region = _region_of(node)
+        if region is not None:
+            self.report("attr-set", node, region, buffer_rules.attr_set(region))
         if not self.found:
             alone, placed, _ = self.spec.rules_of(node.op)
             for name, check in alone:
@@ -92,11 +107,15 @@ class _Walk:
                     self.report(name, node, node, check(node, context))
         if not self.found and buffer_rules.is_declared(node.op):
             self.report("result-shape", node, node, buffer_rules.result_shape(node))
-        region = build.region_of(node)
         if region is not None:
             context.scopes.enter()
-            for param in _params(region):
-                self.bind(node, param, param.attrs.get("name"), is_parameter=node.op is ops.FUNC)
+            for param in region.args[: build.param_count_of(region) or 0]:
+                self.bind(
+                    node,
+                    param,
+                    param.attrs.get("name") if build.is_variable(param) else None,
+                    is_parameter=node.op is ops.FUNC,
+                )
 
     def function(self, node: Node) -> None:
         """Begin a function."""
@@ -113,7 +132,10 @@ class _Walk:
             self.functions[name] = place
         known: set[str] = set()
         for result in context.results:
-            of = str(result.attrs.get("name"))
+            of = result.attrs.get("name") if build.is_variable(result) else None
+            if type(of) is not str:
+                self.report("names", node, result, ["a result lacks a name"])
+                continue
             if of in known:
                 self.report("names", node, node, [Fault(f"{value_name(of)} is defined twice", result, "name")])
             known.add(of)
@@ -130,8 +152,9 @@ class _Walk:
             before = len(self.found)
             if not _is_scalar(value):
                 self.report("operand-kind", node, value, [f"'{value.op.name}' is no scalar"])
-            for name, check in self.spec.rules_of(value.op)[0]:
-                self.report(name, node, value, check(value))
+            else:
+                for name, check in self.spec.rules_of(value.op)[0]:
+                    self.report(name, node, value, check(value))
             if len(self.found) > before:
                 self.sound.discard(value)
             pending.extend(reversed(value.args))
@@ -172,17 +195,13 @@ class _Walk:
             self.found.append(Violation(rule, own, reason, label, operation, place, notes))
 
 
+def _region_of(node: Node) -> Node | None:
+    return build.region_of(node) if is_operation(node) else None
+
+
 def _is_shown(node: Node) -> bool:
     """Tell whether an operation's name stands in the text: that of a named scalar does not."""
     return node.op is not ops.LET
-
-
-def _body(region: Node) -> tuple[Node, ...]:
-    return build.body_of(region) if type(region.attrs.get("param_count")) is int else ()
-
-
-def _params(region: Node) -> tuple[Node, ...]:
-    return build.params_of(region) if type(region.attrs.get("param_count")) is int else ()
 
 
 def _label(node: Node, number: int) -> str:
@@ -190,11 +209,11 @@ def _label(node: Node, number: int) -> str:
     if node.op is ops.FUNC:
         return f"@{spell_name(str(node.attrs.get('name')))}"
     names = node.attrs.get("results")
-    return value_name(str(names[0])) if names else f"#{number}"
+    return value_name(str(names[0])) if names and type(names) is tuple else f"#{number}"
 
 
 def _is_scalar(node: Node) -> bool:
-    return prog_ops.is_scalar(node.op) and node.op is not prog_ops.LOAD
+    return prog_ops.is_scalar(node.op) and node.op is not prog_ops.LOAD and node.op.dialect not in ops.UNIT
 
 
 def _is_foreign(op: Op) -> bool:
@@ -255,9 +274,12 @@ def verify_affine(root: Node) -> None:
 
 def _faults(node: Node) -> Iterator[tuple[str, str]]:
     """Yield what is wrong with an operation on its own: the name of a rule and a reason."""
-    for name, check in SPEC.rules_of(node.op)[0]:
-        for fault in check(node):
-            yield name, fault if isinstance(fault, str) else fault.reason
+    found = False
+    for forms in (True, False):
+        for name, check in () if found else SPEC.rules_of(node.op)[0]:
+            for fault in check(node) if (check in _FORM) is forms else ():
+                found = True
+                yield name, fault if isinstance(fault, str) else fault.reason
 
 
 for _op in Op.get_attr_map(ops.KINDS):

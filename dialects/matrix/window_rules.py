@@ -5,10 +5,9 @@ Source: matrix specification 13.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final
 
-from scaly_ir.dialects.buffer.rules import has_attributes, on, title
+from scaly_ir.dialects.buffer.rules import on, title
 from scaly_ir.dialects.matrix import windows
 from scaly_ir.graph import Node
 from scaly_ir.spec import Fault, Faults, Rule
@@ -120,20 +119,12 @@ def window_extent(node: Node) -> Faults:
             yield Fault(reason, part=1 if node.op is windows.CONV else "window")
 
 
-def _rule(name: str, check: Callable[[Node], Faults], *applies: object) -> Rule:
-    def checked(node: Node) -> Faults:
-        return check(node) if has_attributes(node) else ()
-
-    checked.__doc__ = check.__doc__
-    return Rule(name, checked, on(*applies))  # type: ignore[arg-type]
-
-
 RULES: Final = (
-    _rule("reduce-axes", reduce_axes, windows.REDUCE),
-    _rule("fold-kind", fold_kind, windows.REDUCE, windows.POOL),
-    _rule("einsum-spec", einsum_spec, windows.EINSUM),
-    _rule("conv-operands", conv_operands, windows.CONV),
-    _rule("window-attrs", window_attrs, *_WINDOWED),
-    _rule("window-moves", window_moves, *_WINDOWED),
-    _rule("window-extent", window_extent, *_WINDOWED),
+    Rule("reduce-axes", reduce_axes, on(windows.REDUCE)),
+    Rule("fold-kind", fold_kind, on(windows.REDUCE, windows.POOL)),
+    Rule("einsum-spec", einsum_spec, on(windows.EINSUM)),
+    Rule("conv-operands", conv_operands, on(windows.CONV)),
+    Rule("window-attrs", window_attrs, _WINDOWED),
+    Rule("window-moves", window_moves, _WINDOWED),
+    Rule("window-extent", window_extent, _WINDOWED),
 )

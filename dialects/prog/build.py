@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from scaly_ir.attributes import NO_ATTRS, Attrs, AttrValue, Word, named
@@ -204,20 +205,40 @@ def body_of(node: Node) -> tuple[Node, ...]:
     return node.args[1:] if node.op is ops.FOR else node.args
 
 
+def param_count_of(procedure: Node) -> int | None:
+    """Return how many parameters a procedure says it has; None where it does not say so, as it must."""
+    count = procedure.attrs.get("param_count")
+    return count if type(count) is int and count >= 0 else None
+
+
 def lead_of(node: Node) -> int | None:
     """Return how many operands come before the body of a node, as far as its attributes tell; None without a body."""
     if node.op is ops.PROC:
-        count = node.attrs.get("param_count")
-        return count if type(count) is int and count >= 0 else 0
+        return param_count_of(node) or 0
     return _LEADS.get(node.op)
 
 
 _LEADS = {ops.PROGRAM: 0, ops.BLOCK: 0, ops.FOR: 1}
 
 
-def is_operation(root: Node) -> bool:
-    """Tell whether a root is an operation of its own, and not only what holds statements or bare procedures."""
-    return root.op is not ops.BLOCK and not (root.op is ops.PROGRAM and bool(root.attrs.get("bare")))
+def is_operation(node: Node) -> bool:
+    """Tell whether a node is an operation of its own, and not only what holds statements or bare procedures."""
+    return node.op is not ops.BLOCK and not (node.op is ops.PROGRAM and bool(node.attrs.get("bare")))
+
+
+def operations(root: Node) -> Iterator[Node]:
+    """Yield the operations of the text in pre-order, as the verifier walks."""
+    pending: list[Iterator[Node]] = [iter((root,))]
+    while pending:
+        for node in pending[-1]:
+            if is_operation(node):
+                yield node
+            lead = lead_of(node)
+            if lead is not None:
+                pending.append(islice(node.args, lead, None))
+                break
+        else:
+            pending.pop()
 
 
 def buffer_of(place: Node) -> str:

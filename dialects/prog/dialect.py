@@ -7,7 +7,7 @@ from typing import Final
 
 from scaly_ir.dialect import Dialect, in_order_of_text
 from scaly_ir.dialects.prog import build, generic_reader, ops, reader
-from scaly_ir.dialects.prog.forms import brief, generic, operations, show
+from scaly_ir.dialects.prog.forms import brief, generic, show
 from scaly_ir.dialects.prog.printer import render
 from scaly_ir.dialects.prog.spec import SPEC
 from scaly_ir.graph import Node, preorder
@@ -33,7 +33,7 @@ def read(source: Source) -> Parsed:
         from scaly_ir.dialects.prog.damaged import verify_damaged
 
         partial = assembler.finish()
-        diagnostics += verify_damaged(partial, list(operations(partial)), locations, diagnostics)
+        diagnostics += verify_damaged(partial, list(build.operations(partial)), locations, diagnostics)
     return Parsed(read_root, locations, in_order_of_text(diagnostics))
 
 
@@ -70,7 +70,7 @@ def place_of(root: Node, node: Node, within: str | None = None) -> Place | None:
 
     Places are numbered as the verifier walks: the head of a module, then statements in pre-order, as text has them.
     """
-    return first_place(root, operations(root), node, within, _parts)
+    return first_place(root, build.operations(root), node, within, _parts)
 
 
 def _parts(statement: Node) -> Sequence[Node]:
@@ -89,7 +89,7 @@ DIALECT: Final = Dialect(
     show=show,
     generic=generic,
     brief=brief,
-    operations=operations,
+    operations=build.operations,
     lead_of=build.lead_of,
     runner="scaly_ir.dialects.prog.running:RUNNER",
 )

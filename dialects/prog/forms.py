@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import islice
 from typing import Final
 
 from scaly_ir.dialects.prog import build, ops
@@ -12,20 +10,6 @@ from scaly_ir.dialects.prog.users import users_of
 from scaly_ir.graph import Node, intern_node
 from scaly_ir.text.form import BRIEF_DEPTH, Form, annotated
 from scaly_ir.text.generic import as_tree
-
-
-def operations(root: Node) -> Iterator[Node]:
-    """Yield the head of a module, then statements in pre-order, as text has them and the verifier walks."""
-    pending: list[Iterator[Node]] = [iter((root,)) if build.is_operation(root) else iter(root.args)]
-    while pending:
-        for node in pending[-1]:
-            yield node
-            lead = build.lead_of(node)
-            if lead is not None:
-                pending.append(islice(node.args, lead, None))
-                break
-        else:
-            pending.pop()
 
 
 def _comments(root: Node) -> list[str]:
@@ -38,7 +22,7 @@ def show(root: Node, form: Form) -> str:
     if form.locate is None and not form.users:
         return text
     comments = _comments(root) if form.users else None
-    return annotated(text, operations(root), form.locate, comments, lambda line: line.strip() not in ("", "}"))
+    return annotated(text, build.operations(root), form.locate, comments, lambda line: line.strip() not in ("", "}"))
 
 
 def generic(root: Node, form: Form) -> str:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from scaly_ir.dialects.prog import ops
-from scaly_ir.dialects.prog.build import body_of, params_of
+from scaly_ir.dialects.prog.build import body_of, is_operation, lead_of, operations, param_count_of
 from scaly_ir.dialects.prog.call_rules import CALL_RULES
 from scaly_ir.dialects.prog.context import (
     Context,
@@ -69,9 +69,13 @@ class _Walk:
                 if node.op is ops.FOR or node is root is not self.context.proc:
                     pending.append((iter(body_of(node)), node))
                     break
-                if node is self.context.proc:
-                    pending.append((iter(_statements(node)), node))
+                if node is self.context.proc and param_count_of(node) is not None:
+                    pending.append((iter(body_of(node)), node))
                     break
+                if lead_of(node) is not None:  # what is not walked has its places in the text, too
+                    self.context.statement += len(list(operations(node))) - is_operation(node)
+                if node is self.context.proc:
+                    self.end(node)
             else:
                 pending.pop()
                 if owner is not None:
@@ -81,7 +85,7 @@ class _Walk:
     def statement(self, node: Node) -> None:
         """Check one statement, or the head of one with a body, and bring into scope what it declares."""
         context = self.context
-        context.statement += 1
+        context.statement += is_operation(node)
         context.in_proc += 1
         op = node.op
         if context.statement in self.damage.statements:
@@ -125,7 +129,7 @@ class _Walk:
         self.in_context(node, node)
         inputs = node.attrs.get("input_count", 0)
         context.in_header = True
-        for position, param in enumerate(_params(node)):
+        for position, param in enumerate(node.args[: lead_of(node)]):
             self.alone(param, node)
             if param.op is ops.BUFFER:
                 first = len(self.found)
@@ -264,14 +268,6 @@ class _Walk:
             for root in roots:
                 for node in preorder(root):
                     placed.pop(node, None)
-
-
-def _params(proc: Node) -> tuple[Node, ...]:
-    return params_of(proc) if type(proc.attrs.get("param_count")) is int else ()
-
-
-def _statements(proc: Node) -> tuple[Node, ...]:
-    return body_of(proc) if type(proc.attrs.get("param_count")) is int else ()
 
 
 def _in_text_order(node: Node) -> Sequence[Node]:

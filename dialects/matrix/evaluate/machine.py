@@ -14,6 +14,7 @@ from scaly_ir.dialects.buffer.printer import value_name
 from scaly_ir.dialects.buffer.types import folded
 from scaly_ir.dialects.matrix.evaluate.faults import position, statement_text
 from scaly_ir.dialects.matrix.evaluate.operations import Options, storage
+from scaly_ir.dialects.matrix.evaluate.scope import Misuse
 from scaly_ir.dialects.matrix.evaluate.statements import compile_function
 from scaly_ir.dialects.matrix.spec import SPEC
 from scaly_ir.dialects.prog import build as prog
@@ -96,11 +97,14 @@ def execute(
     pieces: dict[CodeType, Piece] = {}
     results: list[Any] = []
     options = Options(None if shuffle is None else Random(shuffle), strict, watch or NOBODY)
-    compiled = compile_function(function, results, options, pieces)
-    arguments = [_bound(param, array) for param, array in zip(build.params_of(function.args[-1]), inputs, strict=True)]
+    try:
+        compiled = compile_function(function, results, options, pieces)
+    except Misuse as misuse:  # of a parameter or a result of a loop: others wait until their statement is executed
+        raise _refused(f"{symbol_name(function.attrs['name'])}: {misuse}") from None
+    params = build.params_of(function.args[-1])
     with np.errstate(all="ignore"):
         try:
-            drive(compiled, (arguments,))
+            drive(compiled, ([_bound(param, array) for param, array in zip(params, inputs, strict=True)],))
         except Fault as fault:
             raise located(fault, fault.__traceback__, pieces, statement_text) from fault.__cause__
     return [_taken(function, *pair) for pair in zip(build.operands_of(function), results, strict=True)]

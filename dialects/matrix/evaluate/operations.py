@@ -12,7 +12,7 @@ from scaly_ir.dialects.buffer import build, ops
 from scaly_ir.dialects.buffer.printer import value_name
 from scaly_ir.dialects.buffer.types import folded
 from scaly_ir.dialects.matrix.evaluate.combiner import Vectorized, one_by_one
-from scaly_ir.dialects.matrix.evaluate.faults import check_finite, position
+from scaly_ir.dialects.matrix.evaluate.faults import check_finite, unwritten
 from scaly_ir.dialects.prog.evaluate.faults import Fault
 from scaly_ir.dialects.prog.evaluate.lanes import Retry
 from scaly_ir.dialects.prog.evaluate.memory import ELEMENTS, Array, Place, filled, poisoned, without_memory
@@ -80,8 +80,7 @@ class Operation:
             if poisonous and result.size:
                 place = poisonous[0]
                 type_ = next(node.type for node, value in zip(self._operands, values, strict=True) if value is place)
-                at = position(int(place.written.argmin()), folded(type_.shape))
-                raise Fault(f"read of {value_name(place.name)}{at}, which is never written before")
+                unwritten(place.name, int(place.written.argmin()), folded(type_.shape))
             return self._result(result)
         if poisonous:
             self._check_written(values)

@@ -39,15 +39,10 @@ class Scope(scope.Scope):
         self.undefined: set[str] = set()
         """The variables that may stand for ``undef``."""
         self._storages: dict[str, Storage] = {}
-        self._names: list[list[str]] = [[]]
-
-    def open(self) -> None:
-        """Begin a region."""
-        self._names.append([])
 
     def close(self) -> None:
         """End a region: what it defined goes out of scope."""
-        for name in self._names.pop():
+        for name in self._opened.pop():
             if name in self.variables:
                 del self.variables[name]
                 self._ranges.pop(name, None)
@@ -56,17 +51,11 @@ class Scope(scope.Scope):
                 del self._storages[name]
         self._known.clear()
 
-    def declare(self, name: str, variable: Variable) -> None:
-        """Define a scalar or index."""
-        self.check_new(name)
-        self.variables[name] = variable
-        self._names[-1].append(name)
-
     def declare_storage(self, name: str, storage: Storage) -> None:
         """Define a buffer."""
         self.check_new(name)
         self._storages[name] = storage
-        self._names[-1].append(name)
+        self._opened[-1].append(name)
 
     def check_new(self, name: str) -> None:
         """Raise `Misuse` when a name is visible already."""

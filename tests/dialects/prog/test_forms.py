@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import scaly_ir as sc
 from scaly_ir.dialect import parse_source, render_as
 from scaly_ir.dialects.prog import reader
-from scaly_ir.dialects.prog.forms import operations
+from scaly_ir.dialects.prog.build import operations
 from scaly_ir.graph import Node
 from scaly_ir.text.form import Form
 from scaly_ir.text.source import Source

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from scaly_ir.dialect import render_as
 from scaly_ir.dialects.prog import generic_reader
-from scaly_ir.dialects.prog.forms import operations
+from scaly_ir.dialects.prog.build import operations
 from scaly_ir.graph import Node
 from scaly_ir.text.form import Form
 from tests.dialects.prog.generators import fragments, programs
