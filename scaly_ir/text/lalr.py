@@ -30,6 +30,10 @@ MAX_ERRORS: Final = 1000
 _GO_ON: Final = frozenset("([<,:=")
 """Behind these a line goes on with the next one."""
 
+_MOST_TRIES: Final = 3
+"""As many times the driver mends what it has read before it gives up the lexeme that does not fit: the bodies around it
+are closed, a head is put in place of a wrong one, and what then fits there is another statement."""
+
 _LOCK: Final = RLock()
 
 
@@ -52,6 +56,9 @@ class Driver:
         """The open braces: where each stands, and whether it opens a body (not attributes)."""
         self._closed: int | None = None
         """The brace that ended a body last."""
+        self._failed: Lexeme | None = None
+        """The lexeme that did not fit last, `_tries` times in a row."""
+        self._tries = 0
         self._places: set[int] = set()
         self.diagnostics: list[Diagnostic] = []
 
@@ -91,7 +98,12 @@ class Driver:
         named = starts and self._at > 0 and self._lexemes[self._at - 1].text == "="
         begins = (starts and not named) or (self._may_open(lexeme) and self._opens(kind))
         if not self._feed(kind, lexeme):
-            return self._recover(lexeme, kind)
+            self._tries = self._tries + 1 if lexeme is self._failed else 1
+            self._failed = lexeme
+            goes_on = self._recover(lexeme, kind)
+            if self._lexemes[self._at] is lexeme and self._tries == _MOST_TRIES:
+                self._at += 1  # whatever the grammar and the stubs of a dialect are, reading ends
+            return goes_on
         if kind == "$END":
             return False
         if begins or (kind == "VALUE" and self._is_target()):
@@ -126,10 +138,12 @@ class Driver:
         if lexeme.kind not in ("WORD", "NAME"):
             return lexeme.kind
         choices = self._parser.choices()
-        special = self._special.get(lexeme.text)
+        special = self._special.get(lexeme.text, "")
         if special in choices or lexeme.kind not in choices:
             return special or lexeme.kind
-        return lexeme.kind
+        # What begins a statement elsewhere is no operation here that merely has a name.
+        elsewhere = special in self._language.starters and self._language.is_between(choices.keys())
+        return special if elsewhere else lexeme.kind
 
     def _may_open(self, lexeme: Lexeme) -> bool:
         """Tell whether it takes the grammar to know whether a lexeme begins a statement: not `_is_target`."""
@@ -204,7 +218,7 @@ class Driver:
         self._at = max(self._at, self._mark_at + 1)
         self._skip_bare_attributes()
         head = self._language.keywords.get(self._lexemes[self._mark_at].text, "")
-        if head in self._language.stubs:
+        if head in self._language.stubs and head in self._parser.accepts():
             self._replace_head(head)
         else:
             # What stands within a line ends no statement or block, whatever it is: it is part of the mistake.

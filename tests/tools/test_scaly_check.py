@@ -119,7 +119,9 @@ def test_an_interrupt_ends_it() -> None:
         assert process.stdout is not None
         said = b""
         while b"run1" not in said:
-            said += os.read(process.stdout.fileno(), 1 << 16)
+            chunk = os.read(process.stdout.fileno(), 1 << 16)
+            assert chunk, said
+            said += chunk
         time.sleep(0.2)
         process.send_signal(signal.SIGINT)
         process.stdout.read()

@@ -11,6 +11,13 @@ TEXTS = {
     "a carried value behind no loop": "iter(%a = 0)\nbuffer.func @f() -> () {\n  buffer.return\n}\n",
     "a name behind a comma": ",%w=buffer.write%",
     "a name behind a loop cut off": "{affine.for}(%2=t",
+    "a function in one whose brace is missing": (
+        "buffer.func @f() -> (%x: memref<2{3xbool>) {\n  buffer.return %x\n}\n"
+        "buffer.func @g() -> () {\n  %0 = buffer.alloc : memref<1xbool>\n}\n"
+    ),
+    "a function behind a head without a name": (
+        "buffer.func\nbuffer.func @f() -> () {\n  %0 = buffer.alloc : memref<1xbool>\n}\n"
+    ),
     "a sum of what has no type": (
         "buffer.func\n    %6=affine.max(%i)affine.yield prog.add(prog.add(),prog.add(%6,7))}"
     ),
