@@ -91,8 +91,9 @@ class AffineActions(BufferActions):
         if names:
             places["results"] = names.at
         self._mark_parts(None, places)
-        for node, name_at in zip(declared, [place_of(variable), *[each.name_at for each in carried]], strict=True):
-            self._mark_parts(node, {"": name_at, "name": name_at})
+        names_at = [place_of(variable), *[each.name_at for each in carried]]
+        for number, (node, name_at) in enumerate(zip(declared, names_at, strict=True)):
+            self._mark_parts(node, {"": name_at, build.declared_part(number): name_at})
 
     def loop(self, parts: list[Any], at: Range) -> None:
         """End a loop."""

@@ -37,6 +37,14 @@ def declaration(name: str, type_: ValueType) -> Node:
     return prog.var(name, type_)  # type: ignore[arg-type]
 
 
+def declared_part(number: int) -> str:
+    """Return the part of a head that is one of the names it declares: results of a function first, then parameters.
+
+    Two of one name and type are one node, so it is the number that tells them apart.
+    """
+    return f"declared {number}"
+
+
 def undef(dtype: DType) -> Node:
     """Make the value that must not be read."""
     return intern_node(ops.UNDEF, (), NO_ATTRS, dtype)

@@ -40,12 +40,20 @@ def _names(declarations: Iterable[Node]) -> list[str]:
 
 
 def numbered(function: Node) -> Node:
-    """Return a function whose nameless values are numbered from 0; the function itself if they are."""
-    numbers = count()
-    if all([name == str(next(numbers)) for name in definitions(function) if is_number(name)]):
+    """Return a function whose nameless values are numbered from 0; the function itself if they are.
+
+    A number that a result is called is left out.
+    """
+    outputs = frozenset([result.attrs.get("name") for result in build.operands_of(function)])
+
+    def numbers() -> Iterator[str]:
+        return (number for number in map(str, count()) if number not in outputs)
+
+    wanted = numbers()
+    if all([name == next(wanted) for name in definitions(function) if is_number(name)]):
         return function
-    numbers = count()
-    return renamed(function, lambda name: str(next(numbers)) if is_number(name) else name)
+    wanted = numbers()
+    return renamed(function, lambda name: next(wanted) if is_number(name) else name)
 
 
 def numbered_module(root: Node) -> Node:

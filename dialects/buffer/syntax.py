@@ -96,9 +96,10 @@ class BufferActions(ScalarActions):
         self._mark_declarations(declared, [*outputs, *params])
 
     def _mark_declarations(self, declared: Sequence[Node], read: Sequence[Param]) -> None:
-        for node, each in zip(declared, read, strict=True):
+        for number, (node, each) in enumerate(zip(declared, read, strict=True)):
             whole = (each.name_at[0], each.type_at[1])
-            self._mark_parts(node, {"": whole, "name": each.name_at, "type": each.type_at})
+            parts = {"": whole, "type": each.type_at, build.declared_part(number): each.name_at}
+            self._mark_parts(node, parts)
 
     def func(self, parts: list[Any], at: Range) -> None:
         """End the innermost region."""

@@ -23,7 +23,7 @@ from scaly_ir.graph import Node
 from scaly_ir.op import Op
 from scaly_ir.op_rules import registered_rules
 from scaly_ir.spec import DEFINED_HERE, Fault, Faults, Spec, Violation
-from scaly_ir.text.locations import Place
+from scaly_ir.text.locations import Part, Place
 from scaly_ir.text.spelling import spell_name
 
 _FORM_RULES: Final = (*buffer_rules.FORM_RULES, *rules.FORM_RULES, *combiner_rules.FORM_RULES)
@@ -45,6 +45,8 @@ class _Walk:
         self.context = Context()
         self.found: list[Violation] = []
         self.functions: dict[str, Place] = {}
+        self.outputs: dict[str, Place] = {}
+        """The results of the current function, by name."""
         self.sound: set[Node] = set()
         """Scalars that break no rule of their own."""
 
@@ -109,11 +111,13 @@ class _Walk:
             self.report("result-shape", node, node, buffer_rules.result_shape(node))
         if region is not None:
             context.scopes.enter()
-            for param in region.args[: build.param_count_of(region) or 0]:
+            first = len(context.results) if node.op is ops.FUNC else 0
+            for number, param in enumerate(region.args[: build.param_count_of(region) or 0], first):
                 self.bind(
                     node,
                     param,
                     param.attrs.get("name") if build.is_variable(param) else None,
+                    part=build.declared_part(number),
                     is_parameter=node.op is ops.FUNC,
                 )
 
@@ -130,15 +134,17 @@ class _Walk:
             self.report("names", node, node, [Fault(f"@{spell_name(name)} is defined twice", part="name", notes=notes)])
         else:
             self.functions[name] = place
-        known: set[str] = set()
-        for result in context.results:
+        self.outputs.clear()
+        for number, result in enumerate(context.results):
+            part = build.declared_part(number)
             of = result.attrs.get("name") if build.is_variable(result) else None
             if type(of) is not str:
                 self.report("names", node, result, ["a result lacks a name"])
                 continue
-            if of in known:
-                self.report("names", node, node, [Fault(f"{value_name(of)} is defined twice", result, "name")])
-            known.add(of)
+            if of in self.outputs:
+                self.defined_twice(node, result, of, part, self.outputs[of])
+            else:
+                self.outputs[of] = context.place(node, result, part)
 
     def operands(self, node: Node) -> None:
         """Check the names and scalars in a statement."""
@@ -163,24 +169,35 @@ class _Walk:
         """Bring into scope what a statement binds."""
         for name, type_ in build.results_of(node):
             if type_ is not None and type(name) is str and self.context.scopes.is_open:
-                self.bind(node, node, name, type_)
+                self.bind(node, node, name, type_, part="results")
 
     def bind(
-        self, statement: Node, node: Node, name: object, type_: object = None, *, is_parameter: bool = False
+        self,
+        statement: Node,
+        node: Node,
+        name: object,
+        type_: object = None,
+        *,
+        part: Part,
+        is_parameter: bool = False,
     ) -> None:
-        """Bring a name into scope, which must not be visible already."""
+        """Bring a name into scope, which must neither be visible already nor be that of a result."""
         context = self.context
-        part = "results" if node is statement else "name"
         if type(name) is not str:
             self.report("names", statement, node, ["a parameter lacks a name"])
             return
         known = context.names.get(name)
-        if known is not None:
-            notes = ((DEFINED_HERE, known.place),)
-            self.report("names", statement, node, [Fault(f"{value_name(name)} is defined twice", node, part, notes)])
+        earlier = self.outputs.get(name) if known is None else known.place
+        if earlier is not None:
+            self.defined_twice(statement, node, name, part, earlier)
         context.define(
             name, node.type if type_ is None else type_, context.place(statement, node, part), is_parameter=is_parameter
         )
+
+    def defined_twice(self, statement: Node, node: Node, name: str, part: Part, earlier: Place) -> None:
+        """Report the second definition of a name."""
+        fault = Fault(f"{value_name(name)} is defined twice", node, part, ((DEFINED_HERE, earlier),))
+        self.report("names", statement, node, [fault])
 
     def report(self, rule: str, statement: Node, node: Node, faults: Faults) -> None:
         """Record what a rule found."""

@@ -158,17 +158,18 @@ class _Function:
 
     def function(self, name: str) -> Node:
         """Return a function called `name`."""
+        called = []
+        for _ in range(self._int(0, 2)):
+            called.append(self._name(nameless=False))
+            self._scope.names.add(called[-1])  # nothing else has the name of a result
         params = [
             build.declaration(self._bind(type_), type_)
             for type_ in [self._value_type() for _ in range(self._int(0, 3))]
         ]
         body = self._statements(depth=2)
         usable = [value for value in self._scope.values if value.type is not INDEX]
-        returned = [self._chosen(usable) for _ in range(self._int(0, 2))] if usable else []
-        results = []
-        for value in returned:
-            self._scope.names.add(called := self._name(nameless=False))
-            results.append(build.declaration(called, value.type))
+        returned = [self._chosen(usable) for _ in called] if usable else []
+        results = [build.declaration(name, value.type) for name, value in zip(called, returned, strict=False)]
         body.append(build.statement(ops.RETURN, [build.value(*value) for value in returned]))
         return numbered(build.func(name, params, results, body))
 

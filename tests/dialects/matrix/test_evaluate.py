@@ -216,10 +216,10 @@ def test_elements_that_maps_name() -> None:
 
 
 def test_carried_values_are_taken_over_together() -> None:
-    loop = """%x, %y = affine.for %i = {} to 8 step 3 iter(%a = 0, %b = 1) {{kind=serial}} : int64, int64 {{
+    loop = """%p, %q = affine.for %i = {} to 8 step 3 iter(%a = 0, %b = 1) {{kind=serial}} : int64, int64 {{
   affine.yield prog.add(%a, %i), prog.mul(%b, prog.add(%a, 1))
 }}
-buffer.return %x, %y"""
+buffer.return %p, %q"""
     results = "%x: int64, %y: int64"
     swapped = loop.replace("prog.add(%a, %i), prog.mul(%b, prog.add(%a, 1))", "%b, %a")
     assert sc.run(function(swapped.format(1), "", results), {}) == {"x": 1, "y": 0}
@@ -260,11 +260,11 @@ affine.for %i = 0 to %n step 1 {kind=global} {
 buffer.write -1, %b[1] : int64
 %v = buffer.read %b[2] : int64
 buffer.return %c, %b, %b, %v"""
-    results = "%a: memref<3xfloat32>, %b: memref<3xint64>, %c: memref<3x1xint64>, %d: int64"
+    results = "%w: memref<3xfloat32>, %x: memref<3xint64>, %y: memref<3x1xint64>, %z: int64"
     found = sc.run(function(body, "", results), {})
     assert [value.tolist() for value in found.values()] == [[2.5] * 3, [0, -1, 4], [[0], [-1], [4]], 4]
-    found["b"][0] = 7
-    assert found["c"][0, 0] == 0
+    found["x"][0] = 7
+    assert found["y"][0, 0] == 0
 
 
 def test_results_without_a_name() -> None:
