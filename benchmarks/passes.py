@@ -3,10 +3,14 @@
     python benchmarks/passes.py                                   1,000, 10,000 and 100,000 operations
     python benchmarks/passes.py --sizes=1000,4000 --shape=scalars
     python benchmarks/passes.py --pipeline='default{lanes=4}' --json
+    python benchmarks/passes.py --sizes=2000 --shape=matrices --reading
 
 Each shape of program is made in the given sizes and goes through the pipeline; what a pass gets is what the passes
 before it left. Figures are CPU milliseconds. `growth` is the factor between the times per operation of the last two
 sizes: 1.0 where time is linear in size; above 2 it is marked, as such a pass is slower than linear.
+
+`--reading` shows instead, for the last size, each pass next to reading the text of what it gets: the best of five runs
+each.
 
 This measures; it holds no limit and never fails because something is slow.
 """
@@ -19,6 +23,7 @@ import json
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 
 import scaly_ir as sc
 from scaly_ir.dialects.expr.functions import make_module
@@ -144,6 +149,34 @@ def measure(module: Node, passes: list[Pass]) -> dict[str, float]:
     return spent
 
 
+def _best(work: Callable[[], object], runs: int = 5) -> float:
+    """Return the least CPU seconds of some runs, each of which makes its result anew."""
+    spent = []
+    for _ in range(runs):
+        start = time.process_time()
+        made = work()
+        spent.append(time.process_time() - start)
+        del made
+    return min(spent)
+
+
+def against_reading(shape: str, module: Node, passes: list[Pass]) -> str:
+    """Return a table of passes: the CPU milliseconds of reading the text of what each gets, and of the pass."""
+    lines = [f"{shape:<40}{'lines':>8}{'reading':>10}{'pass':>10}{'ratio':>8}"]
+    for step in passes:
+        text = sc.render(module)
+        del module  # so that reading makes each node anew
+        reading = _best(partial(sc.parse, text))
+        module = sc.parse(text)
+        running = _best(partial(run_pipeline, module, [step]))
+        lines.append(
+            f"  {step.name:<38}{text.count(chr(10)):>8,}{1000 * reading:>10.1f}{1000 * running:>10.1f}"
+            f"{running / reading:>8.2f}"
+        )
+        module = run_pipeline(module, [step])
+    return "\n".join(lines)
+
+
 def table(shape: str, sizes: list[int], results: list[dict[str, float]]) -> str:
     """Return the times of one shape, a row for each pass."""
     lines = [f"{shape:<28}" + "".join([f"{size:>12,}" for size in sizes]) + f"{'growth':>10}"]
@@ -163,6 +196,7 @@ def main() -> None:
     parser.add_argument("--sizes", default="1000,10000,100000", help="operations, separated by commas")
     parser.add_argument("--shape", action="append", choices=list(SHAPES), help="only this shape")
     parser.add_argument("--pipeline", default="default", help="what to run")
+    parser.add_argument("--reading", action="store_true", help="compare each pass with reading what it gets")
     parser.add_argument("--json", action="store_true", help="print seconds as JSON")
     options = parser.parse_args()
     sizes = [int(size) for size in options.sizes.split(",")]
@@ -170,6 +204,9 @@ def main() -> None:
     found: dict[str, dict[int, dict[str, float]]] = {}
     for shape in options.shape or SHAPES:
         passes = build_pipeline(f"{BEFORE.get(shape, '')}{options.pipeline}", PASSES)
+        if options.reading:
+            print(against_reading(shape, SHAPES[shape](sizes[-1]), passes))
+            continue
         results = [measure(SHAPES[shape](size), passes) for size in sizes]
         found[shape] = dict(zip(sizes, results, strict=True))
         if not options.json:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from array import array
+from bisect import bisect
 from collections.abc import Hashable, Mapping
 from functools import lru_cache
 from struct import pack
@@ -108,8 +109,20 @@ class Attrs(dict[str, AttrValue]):
         return attrs
 
     def followed_by(self, key: str, name: str) -> Attrs:
-        """Return these attributes and ``{key: name}``, where `key` sorts behind all of theirs; quick, for readers."""
+        """Return these attributes and ``{key: name}`` of one string, where `key` sorts behind all of theirs; quick."""
+        name = freeze_text(str(name))
         return Attrs.trusted({**self, key: name}, (*self.key, key, name))
+
+    def including(self, key: str, value: AttrValue) -> Attrs:
+        """Return these attributes and one that is not among them."""
+        held = freeze(value)
+        if not self:
+            return Attrs.trusted({key: held}, (freeze_text(key), value_key(held)))
+        names = list(self)
+        at = bisect(names, key)
+        names.insert(at, key)
+        values = {name: held if name == key else self[name] for name in names}
+        return Attrs.trusted(values, (*self.key[: 2 * at], freeze_text(key), value_key(held), *self.key[2 * at :]))
 
     def _refuse(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise TypeError("the attributes of a node are read-only; build a new node with 'replace'")
@@ -133,7 +146,8 @@ NO_ATTRS: Final = Attrs()
 
 def named(key: str, name: str) -> Attrs:
     """Return the attributes ``{key: name}`` of one string, the commonest there are."""
-    name = freeze_text(name) if type(name) is str else str(name)  # a word is another value than the text it spells
+    if type(name) is not str or not name.isascii():
+        name = freeze_text(str(name))  # a word is another value than the text it spells
     return Attrs.trusted({key: name}, (key, name))
 
 
@@ -163,7 +177,7 @@ def freeze(value: Any) -> AttrValue:
     if kind is tuple or kind is list:
         if _ATOMS.issuperset(map(type, value)):
             return tuple(value)
-        return tuple([freeze(item) for item in value])
+        return tuple([item if type(item) is str and item.isascii() else freeze(item) for item in value])
     if kind is slice:
         return slice(freeze(value.start), freeze(value.stop), freeze(value.step))
     if isinstance(value, Mapping):
@@ -187,6 +201,8 @@ def value_key(value: AttrValue) -> Hashable:
             return (tuple, float, array("d", value).tobytes())
         if kinds == {int}:
             return (tuple, int, value)
+        if kinds == {str}:
+            return (tuple, *value)
         return (tuple, *[value_key(item) for item in value])
     if kind is slice:
         return (slice, value_key(value.start), value_key(value.stop), value_key(value.step))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
-from scaly_ir.attributes import Word
+from scaly_ir.attributes import Attrs, Word
 from scaly_ir.dialects.affine import ops
 from scaly_ir.dialects.affine.maps import AffineMap
 from scaly_ir.dialects.buffer import build
@@ -40,14 +41,17 @@ def for_(
     carried: Sequence[Carried] = (),
 ) -> Node:
     """Make a loop; with carried values its body ends in a `yield_`."""
-    params = [build.declaration(variable, INDEX), *[build.declaration(each.name, each.init.type) for each in carried]]
-    args = [lower, upper, *[each.init for each in carried], build.region(params, body)]
-    attrs = {
-        "step": step,
-        "kind": Word(kind),
-        **({"types": tuple([each.init.type for each in carried])} if carried else {}),
-    }
+    inits = [each.init for each in carried]
+    params = [build.declaration(variable, INDEX)]
+    params += [build.declaration(each.name, each.init.type) for each in carried]
+    attrs = _loop_attrs(step, kind, *[init.type for init in inits])
+    args = (lower, upper, *inits, build.region(params, body))
     return build.statement(ops.FOR, args, None, [each.result for each in carried], attrs)
+
+
+@lru_cache
+def _loop_attrs(step: int, kind: str, *types: DType) -> Attrs:
+    return Attrs({"step": step, "kind": Word(kind), **({"types": types} if types else {})})
 
 
 def yield_(values: Iterable[Node]) -> Node:

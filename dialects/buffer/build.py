@@ -8,12 +8,12 @@ statements at two places are two nodes unless they bind the same. Source: matrix
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
-from scaly_ir.attributes import NO_ATTRS, Attrs, AttrValue
+from scaly_ir.attributes import NO_ATTRS, Attrs, AttrValue, named
 from scaly_ir.dialects.buffer import ops
 from scaly_ir.dialects.buffer.types import INDEX, ValueType
-from scaly_ir.dialects.prog import build as prog
 from scaly_ir.dialects.prog import ops as prog_ops
 from scaly_ir.graph import Node, intern_node
 from scaly_ir.op import Op
@@ -29,12 +29,12 @@ class Binding(NamedTuple):
 
 def value(name: str, type_: ValueType) -> Node:
     """Make a use of a name; that of an index is of int64."""
-    return prog.var(name, INT64 if type_ is INDEX else type_)  # type: ignore[arg-type]
+    return intern_node(prog_ops.VAR, (), named("name", name), INT64 if type_ is INDEX else type_)
 
 
 def declaration(name: str, type_: ValueType) -> Node:
     """Make the declaration of a parameter of a region, or of a result of a function."""
-    return prog.var(name, type_)  # type: ignore[arg-type]
+    return intern_node(prog_ops.VAR, (), named("name", name), type_)
 
 
 def declared_part(number: int) -> str:
@@ -58,10 +58,17 @@ def statement(
     attrs: Mapping[str, AttrValue] | None = None,
 ) -> Node:
     """Make a statement that binds `results`."""
-    given: dict[str, AttrValue] = {**(attrs or {})}
+    held = attrs if type(attrs) is Attrs else Attrs(attrs) if attrs else NO_ATTRS
     if results:
-        given["results"] = tuple(results)
-    return intern_node(op, tuple(args), Attrs(given), type_)
+        held = held.including("results", tuple(results)) if held else _bound(*results)
+    return intern_node(op, tuple(args), held, type_)
+
+
+def _bound(*names: str) -> Attrs:
+    """Return the attributes of a statement that has nothing but names for what it binds, the commonest there are."""
+    if all([type(name) is str and name.isascii() for name in names]):
+        return Attrs.trusted({"results": names}, ("results", (tuple, *names)))
+    return Attrs({"results": names})
 
 
 def let(name: str, scalar: Node) -> Node:
@@ -72,7 +79,12 @@ def let(name: str, scalar: Node) -> Node:
 def region(params: Iterable[Node], statements: Iterable[Node]) -> Node:
     """Make a region of declarations and statements."""
     declared = tuple(params)
-    return intern_node(ops.REGION, (*declared, *statements), Attrs({"param_count": len(declared)}), None)
+    return intern_node(ops.REGION, (*declared, *statements), _counted(len(declared)), None)
+
+
+@lru_cache
+def _counted(params: int) -> Attrs:
+    return Attrs({"param_count": params})
 
 
 def func(name: str, params: Iterable[Node], results: Iterable[Node], body: Iterable[Node]) -> Node:
@@ -87,22 +99,31 @@ def module(functions: Iterable[Node]) -> Node:
 
 def results_of(node: Node) -> Sequence[Binding]:
     """Return what a statement binds."""
-    names, types = node.attrs.get("results"), node.attrs.get("types")
+    names = node.attrs.get("results")
     if type(names) is not tuple:
         return ()
+    types = node.attrs.get("types")
     if type(types) is not tuple:
         return [Binding(name, node.type) for name in names]
     return [Binding(name, type_) for name, type_ in zip(names, types, strict=False)]
 
 
+def names_of(node: Node) -> tuple[str, ...]:
+    """Return the names of what a statement binds."""
+    names = node.attrs.get("results")
+    return names if type(names) is tuple else ()
+
+
 def region_of(node: Node) -> Node | None:
     """Return the region of a statement or function, which is its last operand; None without one."""
-    return node.args[-1] if node.args and node.args[-1].op is ops.REGION else None
+    args = node.args
+    return args[-1] if args and args[-1].op is ops.REGION else None
 
 
 def operands_of(node: Node) -> tuple[Node, ...]:
     """Return the operands of a statement without its region."""
-    return node.args[:-1] if region_of(node) is not None else node.args
+    args = node.args
+    return args[:-1] if args and args[-1].op is ops.REGION else args
 
 
 def param_count_of(region: Node) -> int | None:

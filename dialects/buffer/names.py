@@ -6,33 +6,42 @@ that what a pass removes or adds leaves no trace in them. Source: matrix specifi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import count
 
 from scaly_ir.attributes import Attrs
 from scaly_ir.dialects.buffer import build
-from scaly_ir.graph import Node, intern_node, postorder
+from scaly_ir.dialects.buffer.substitution import with_names
+from scaly_ir.graph import Node, intern_node
 
 
 def is_number(name: str) -> bool:
     """Tell whether a name stands for none."""
-    return name.isascii() and name.isdigit()
+    return name.isdigit() and name.isascii()
 
 
-def definitions(function: Node, enters: Callable[[Node], bool] = lambda statement: True) -> Iterator[str]:
-    """Yield the names that a function defines, in the order of the text: parameters, and what statements bind.
+def definitions(function: Node, enters: Callable[[Node], bool] = lambda statement: True) -> list[str]:
+    """Return the names that a function defines, in the order of the text: parameters, and what statements bind.
 
     What is defined in the region of a statement is left out where `enters` says no.
     """
     region = build.region_of(function)
     if region is None:
-        return
-    yield from _names(build.params_of(region))
-    for statement in build.statements_in(region, enters):
-        yield from [binding.name for binding in build.results_of(statement)]
-        inner = build.region_of(statement)
-        if inner is not None and enters(statement):
-            yield from _names(build.params_of(inner))
+        return []
+    found = _names(build.params_of(region))
+    pending = [iter(build.body_of(region))]
+    while pending:
+        for statement in pending[-1]:
+            if statement.attrs:
+                found.extend(build.names_of(statement))
+            inner = build.region_of(statement)
+            if inner is not None and enters(statement):
+                found.extend(_names(build.params_of(inner)))
+                pending.append(iter(build.body_of(inner)))
+                break
+        else:
+            pending.pop()
+    return found
 
 
 def _names(declarations: Iterable[Node]) -> list[str]:
@@ -135,19 +144,6 @@ def renamed(function: Node, name_of: Callable[[str], str]) -> Node:
             if not opened:
                 return whole
             opened[-1].made.append(whole)
-
-
-def with_names(operand: Node, names: Mapping[str, str]) -> Node:
-    """Return an operand with other names for the values in it; types stay as they are, of what is not valid too."""
-    made: dict[Node, Node] = {}
-    for node in postorder(operand):
-        new = names.get(node.attrs.get("name", "")) if build.is_variable(node) else None
-        if new is not None:
-            made[node] = build.value(new, node.type)
-        else:
-            args = tuple([made[below] for below in node.args])
-            made[node] = node if args == node.args else intern_node(node.op, args, node.attrs, node.type)
-    return made[operand]
 
 
 class Names:

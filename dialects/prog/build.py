@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import islice
 from typing import Any
 
@@ -32,6 +33,7 @@ def const(value: float, dtype: DType) -> Node:
     return intern_node(ops.CONST_INT, (), Attrs({"value": int(value)}), dtype)
 
 
+@lru_cache(maxsize=1024, typed=True)
 def index(value: int) -> Node:
     """Make an int64 constant."""
     return const(value, INT64)
@@ -164,7 +166,12 @@ def block(statements: Iterable[Node]) -> Node:
 def range_(name: str, start: Node | int, stop: Node | int, step: Node | int = 1, kind: str = "global") -> Node:
     """Make the domain of a loop."""
     bounds = tuple([index(bound) if isinstance(bound, int) else bound for bound in (start, stop, step)])
-    return intern_node(ops.RANGE, bounds, Attrs({"name": name, "kind": Word(kind)}), INT64)
+    return intern_node(ops.RANGE, bounds, _of_kind(str(kind)).followed_by("name", name), INT64)
+
+
+@lru_cache
+def _of_kind(kind: str) -> Attrs:
+    return Attrs({"kind": Word(kind)})
 
 
 def for_(domain: Node, body: Iterable[Node]) -> Node:

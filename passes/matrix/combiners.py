@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from scaly_ir.dialects.buffer import build
-from scaly_ir.graph import Node, preorder
-from scaly_ir.graph.rewrite import Mode, substitute
+from scaly_ir.dialects.buffer.substitution import with_values
+from scaly_ir.graph import Node
 from scaly_ir.passes.matrix.driver import Context
 
 At = Mapping[int, Node]
@@ -52,20 +52,12 @@ def emit_nest(ctx: Context, statement: Node, result: Node, nest: Nest) -> None:
 
 def _combined(ctx: Context, region: Node, arguments: Sequence[Node]) -> tuple[Node, ...]:
     """Emit the statements of a combiner for its arguments, and return what it yields."""
-    known = dict(zip([_use(param) for param in build.params_of(region)], arguments, strict=True))
+    known = dict(zip([param.attrs["name"] for param in build.params_of(region)], arguments, strict=True))
     *bindings, last = build.body_of(region)
     for binding in bindings:
         (scalar,) = binding.args
-        (name,) = [bound.name for bound in build.results_of(binding)]
+        (name,) = build.names_of(binding)
         new = ctx.fresh(name)
-        ctx.emit(build.let(new, _with(scalar, known)))
-        known[build.value(name, scalar.type)] = build.value(new, scalar.type)
-    return tuple([_with(value, known) for value in last.args])
-
-
-def _use(declaration: Node) -> Node:
-    return build.value(declaration.attrs["name"], declaration.type)
-
-
-def _with(scalar: Node, known: Mapping[Node, Node]) -> Node:
-    return substitute(scalar, {node: known[node] for node in preorder(scalar) if node in known}, mode=Mode.ONCE)
+        ctx.emit(build.let(new, with_values(scalar, known)))
+        known[name] = build.value(new, scalar.type)
+    return tuple([with_values(value, known) for value in last.args])

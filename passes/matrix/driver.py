@@ -53,17 +53,19 @@ class Context:
     """What a rule works with: it emits statements, makes names and loops, and asks what a statement binds."""
 
     def __init__(self, function: Node, key: str) -> None:
-        self._names = Names(function, lambda statement: not statement.op.has_attr(key))
+        self.fresh = Names(function, lambda statement: not statement.op.has_attr(key)).fresh
+        """Returns a name that the function does not have: a given one, if it is free; none gives a nameless value."""
+        self._key = key
         self._bodies: list[list[Node]] = []
         self._unnamed = ""
+        self._is_open = False
+        """Whether a rule emitted what has a rule itself, or may hold such."""
 
     def emit(self, statement: Node) -> None:
         """Append a statement to the innermost open body."""
         self._bodies[-1].append(statement)
-
-    def fresh(self, name: str = "") -> str:
-        """Return a name that the function does not have: this one, if it is free; none gives a nameless value."""
-        return self._names.fresh(name)
+        if statement.op.has_attr(self._key) or build.region_of(statement) is not None:
+            self._is_open = True
 
     def result(self, statement: Node) -> str:
         """Return the name that a statement binds, a new one if it binds none."""
@@ -85,29 +87,30 @@ class Context:
         for a body that ends in `Loops.give`. An extent of 1 has no loop.
         """
         numbered = extents if isinstance(extents, Mapping) else dict(enumerate(extents))
-        levels = {number: extent for number, extent in numbered.items() if extent != 1}
-        variables = {number: self.fresh(f"i{number}") for number in levels}
+        variables = {number: self.fresh(f"i{number}") for number, extent in numbered.items() if extent != 1}
+        indices = [affine.index(variables.get(number, 0)) for number in numbered]
         values = [first for _, first in carried]
-        opened: list[tuple[str, int, list[affine.Carried]]] = []
-        for number, extent in levels.items():
-            here = [
-                affine.Carried(self.fresh(name), value, "") for (name, _), value in zip(carried, values, strict=True)
-            ]
-            opened.append((variables[number], extent, here))
-            self._bodies.append([])
+        opened: list[Sequence[affine.Carried]] = []
+        for _ in variables:
+            opened.append([affine.Carried(self.fresh(name), values[at], "") for at, (name, _) in enumerate(carried)])
             # What is not defined at first is so for every loop: the body may not read it.
             values = [
-                each.init if each.init.op is ops.UNDEF else build.value(each.name, each.init.type) for each in here
+                each.init if each.init.op is ops.UNDEF else build.value(each.name, each.init.type)
+                for each in opened[-1]
             ]
-        loops = Loops([affine.index(variables.get(number, 0)) for number in numbered], values)
+            self._bodies.append([])
+        loops = Loops(indices, values)
         yield loops
-        for variable, extent, here in reversed(opened):
+        for number, variable in reversed(variables.items()):
+            here = opened.pop()
             if here:
                 self.emit(affine.yield_(loops.results))
+                here = [affine.Carried(name, init, self.fresh()) for name, init, _ in here]
             body = self._bodies.pop()
-            named = [each._replace(result=self.fresh()) for each in here]
-            self.emit(affine.for_(variable, affine.index(0), affine.index(extent), body, kind=kind, carried=named))
-            loops.results = tuple([build.value(each.result, each.init.type) for each in named])
+            extent = affine.index(numbered[number])
+            loop = affine.for_(variable, affine.index(0), extent, body, kind=kind, carried=here)
+            self._bodies[-1].append(loop)
+            loops.results = tuple([build.value(each.result, each.init.type) for each in here])
 
     # --- statements that rules need ---------------------------------------------------------------------------------
 
@@ -147,14 +150,18 @@ class Context:
         """End the innermost body and return its statements."""
         return self._bodies.pop()
 
-    def expansion(self, rule: Rule, statement: Node) -> list[Node]:
-        """Return what a rule emits for a statement."""
-        self._unnamed = ""
+    def expansion(self, rule: Rule, statement: Node) -> tuple[list[Node], bool]:
+        """Return what a rule emits for a statement, and whether there may be more to lower in it."""
+        self._unnamed, self._is_open = "", False
         self.open()
         rule(self, statement)
         made = self.close()
         report_rewrite(statement.op.name, statement, *made)
-        return made
+        return made, self._is_open
+
+    def add(self, statements: Iterable[Node]) -> None:
+        """Append statements, in which there is nothing to lower, to the innermost open body."""
+        self._bodies[-1].extend(statements)
 
 
 Rule = Callable[[Context, Node], None]
@@ -210,12 +217,17 @@ def _rebuilt(function: Node, key: str) -> Node:
                 expansions += 1
                 if expansions > _DEEPEST:
                     raise LoweringError(f"the lowering of '{statement.op.name}' does not end", statement, function)
-                frames.append((iter(ctx.expansion(rule, statement)), None))
-                break
+                made, is_open = ctx.expansion(rule, statement)
+                if is_open:
+                    frames.append((iter(made), None))
+                    break
+                expansions -= 1
+                ctx.add(made)
+                continue
             if build.region_of(statement) is not None:
                 enter(statement)
                 break
-            ctx.emit(statement)
+            ctx.add((statement,))
         else:
             frames.pop()
             if owner is None:
@@ -223,7 +235,9 @@ def _rebuilt(function: Node, key: str) -> Node:
                 continue
             region = build.region_of(owner)
             assert region is not None
-            whole = owner.replace(args=(*build.operands_of(owner), build.with_body(region, ctx.close())))
+            body, whole = tuple(ctx.close()), owner
+            if body != build.body_of(region):
+                whole = owner.replace(args=(*build.operands_of(owner), build.with_body(region, body)))
             if not frames:
                 return whole
-            ctx.emit(whole)
+            ctx.add((whole,))

@@ -106,7 +106,7 @@ def _lower(ctx: ProcedureContext, statement: Node, region: _Region) -> None:
 
 
 def _not_lowered(function: Node, statement: Node) -> LoweringError:
-    names = [binding.name for binding in build.results_of(statement)]
+    names = build.names_of(statement)
     region = build.region_of(function)
     assert region is not None
     label = value_name(names[0]) if names else f"#{list(build.statements_in(region)).index(statement)}"

@@ -183,7 +183,7 @@ class ProcedureContext:
 
     def declare(self, statement: Node) -> Node:
         """Return the storage that a statement makes: an output, or what is declared before the outermost loop."""
-        names = [binding.name for binding in build.results_of(statement)]
+        names = build.names_of(statement)
         target = self._targets.get(names[0]) if names and len(self._bodies) == 1 else None
         if target is None:
             target = _storage(self._names.own(names[0] if names else "", STORAGE), statement.type)

@@ -71,11 +71,11 @@ class _Search:
             else:
                 pending.pop()
                 if owner is not None:
-                    self._forget([binding.name for binding in build.results_of(owner)])
+                    self._forget(build.names_of(owner))
         return frozenset([number for number, uses in self._uses.items() if uses == 1 and number not in self._fixed])
 
     def _define(self, statement: Node, number: int, place: int) -> None:
-        self._forget([binding.name for binding in build.results_of(statement)])
+        self._forget(build.names_of(statement))
         if not statement.op.has_attr(self._key) or statement.op.get_attr("TCallEffectKind") > CallEffectKind.ReadState:
             return
         results = build.results_of(statement)

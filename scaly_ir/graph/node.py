@@ -143,9 +143,12 @@ def intern_node(op: Op, args: tuple[Node, ...], attrs: Attrs, type: Any) -> Node
 
     The type takes part by identity, as types are interned.
     """
-    if len(args) == 2:
+    key: Hashable
+    if not args:
+        key = (op, id(type), attrs.key)
+    elif len(args) == 2:
         first, second = args
-        key: Hashable = (op, id(type), attrs.key, id(first), id(second))
+        key = (op, id(type), attrs.key, id(first), id(second))
     elif len(args) == 1:
         key = (op, id(type), attrs.key, id(args[0]))
     else:
