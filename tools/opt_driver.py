@@ -6,15 +6,18 @@ Owns the stages and what to say when one of them fails; knows neither the comman
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TextIO
 
 from scaly_ir.dialect import dialect_of
+from scaly_ir.errors import ScalyError
 from scaly_ir.graph import Node
+from scaly_ir.graph.observe import observe_rewrites
 from scaly_ir.remarks import collect_remarks
 from scaly_ir.text.diagnostics import Diagnostic, error, note
 from scaly_ir.text.locations import Locations
-from scaly_ir.text.source import Source
+from scaly_ir.text.source import Source, Span
 from scaly_ir.tools.input_driver import InputDriver
 from scaly_ir.tools.opt.ir_text import Input, IrText, generic_text
 from scaly_ir.tools.opt.watcher import Watcher
@@ -54,6 +57,8 @@ class Driver(InputDriver[str]):
         self._text = text or IrText()
         self._given = given
         self._advice = advice
+        self._read: tuple[Node, Locations] | None = None
+        """The input at hand, and where things stand in it."""
         self._pass = ""
         """The pass that runs."""
         """What to do about an internal error."""
@@ -65,11 +70,13 @@ class Driver(InputDriver[str]):
 
     def work(self, source: Source, root: Node, locations: Locations) -> str | None:
         """Run the passes on a verified input and print it."""
+        self._read = (root, locations)
         if self._given is not None:
             self._given.begin(root, locations)
         for watcher in self._watchers:
             watcher.begin(root)
-        result = self._transformed(root, source.name) if self._passes else root
+        with nullcontext() if self._given is None else self._given.followed():
+            result = self._transformed(root, source.name) if self._passes else root
         if result is None:
             return None
         self._enter("print", "the printer")
@@ -125,6 +132,29 @@ class Driver(InputDriver[str]):
     def _tell_failure(self, number: int, step: Pass, before: Node, after: Node | None) -> None:
         for watcher in self._watchers:
             watcher.pass_failed(number, step, before, after)
+
+    def _place(self, failure: Exception) -> Span | None:
+        """Return where in the input something failed, or where what it failed for comes from, as far as is known.
+
+        Passes do not keep where things come from, so those that were through by then run again and are followed.
+        """
+        found = super()._place(failure)
+        if found is not None or self._read is None or not isinstance(failure, ScalyError) or not failure.blamed:
+            return found
+        from scaly_ir.text.origins import Provenance
+
+        root, locations = self._read
+        provenance = Provenance(root)
+        made = root
+        with observe_rewrites(provenance), collect_remarks(), suppress(ScalyError):
+            for step in self._passes:
+                made = step.run(made)
+        for node in failure.blamed:
+            origin = provenance.origin(node)
+            place = None if origin is None else dialect_of(root).place_of(root, origin)
+            if place is not None:
+                return locations.span(place)
+        return None
 
     def _report_failure(self, diagnostic: Diagnostic, code: int) -> None:
         if code == 3 and self._advice:

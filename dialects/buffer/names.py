@@ -13,6 +13,7 @@ from scaly_ir.attributes import Attrs
 from scaly_ir.dialects.buffer import build
 from scaly_ir.dialects.buffer.substitution import with_names
 from scaly_ir.graph import Node, intern_node
+from scaly_ir.graph.observe import report_rebuilt
 
 
 def is_number(name: str) -> bool:
@@ -119,7 +120,7 @@ def renamed(function: Node, name_of: Callable[[str], str]) -> Node:
             operands = build.operands_of(statement)
             if moved:
                 operands = tuple([with_names(operand, moved) for operand in operands])
-            attrs = statement.attrs
+            attrs, before = statement.attrs, statement
             names = attrs.get("results")
             if names:
                 new = tuple([define(name, entry.before) for name in names])
@@ -128,19 +129,22 @@ def renamed(function: Node, name_of: Callable[[str], str]) -> Node:
             if len(operands) < len(statement.args):  # there is a region
                 if attrs is not statement.attrs:
                     statement = intern_node(statement.op, statement.args, attrs, statement.type)
+                    report_rebuilt(before, statement)
                 enter(statement, operands)
                 break
             if attrs is not statement.attrs or operands != statement.args:
                 statement = intern_node(statement.op, operands, attrs, statement.type)
+                report_rebuilt(before, statement)
             entry.made.append(statement)
         else:
             opened.pop()
-            for name, before in reversed(entry.before):
-                if before is None:
+            for name, earlier in reversed(entry.before):
+                if earlier is None:
                     del moved[name]
                 else:
-                    moved[name] = before
+                    moved[name] = earlier
             whole = entry.rebuilt()
+            report_rebuilt(entry.owner, whole)
             if not opened:
                 return whole
             opened[-1].made.append(whole)

@@ -17,6 +17,7 @@ from scaly_ir.attributes import NO_ATTRS, Attrs, AttrValue, Word, named
 from scaly_ir.dialects.prog import ops
 from scaly_ir.graph import Node, intern_node
 from scaly_ir.graph.expression import Arithmetic, declare_arithmetic
+from scaly_ir.graph.observe import report_rebuilt
 from scaly_ir.op import Op
 from scaly_ir.text.spelling import round_float
 from scaly_ir.types import BOOL, FLOAT64, INT64, DType, int_range
@@ -270,4 +271,6 @@ def statements_in(node: Node) -> Iterator[Node]:
 def with_body(node: Node, body: Iterable[Node]) -> Node:
     """Return a procedure, loop or block with other statements."""
     kept = node.args[: len(node.args) - len(body_of(node))]
-    return intern_node(node.op, (*kept, *_flat(body)), node.attrs, node.type)
+    made = intern_node(node.op, (*kept, *_flat(body)), node.attrs, node.type)
+    report_rebuilt(node, made)
+    return made

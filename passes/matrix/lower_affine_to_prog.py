@@ -19,6 +19,7 @@ from scaly_ir.dialects.buffer.printer import value_name
 from scaly_ir.dialects.prog import build as prog
 from scaly_ir.errors import LoweringError
 from scaly_ir.graph import Node
+from scaly_ir.graph.observe import report_rebuilt
 from scaly_ir.op import Op
 from scaly_ir.pass_manager import Pass
 from scaly_ir.passes import PASSES
@@ -73,7 +74,7 @@ def _procedure(function: Node) -> Node:
     opened = [_Region(iter(build.body_of(region)), function)]
     while opened:
         for statement in opened[-1].statements:
-            ctx.number += 1
+            ctx.number, ctx.current = ctx.number + 1, statement
             if statement.op is affine_ops.FOR:
                 opened.append(_opened(ctx, statement))
                 break
@@ -86,7 +87,9 @@ def _procedure(function: Node) -> Node:
         "lowering": "auto",
         "scalarize_mode": "disabled",
     }
-    return prog.proc(function.attrs["name"], [*ctx.params, *ctx.outputs], ctx.body(), header)
+    made = prog.proc(function.attrs["name"], [*ctx.params, *ctx.outputs], ctx.body(), header)
+    report_rebuilt(function, made)
+    return made
 
 
 def _lower(ctx: ProcedureContext, statement: Node, region: _Region) -> None:
@@ -143,6 +146,7 @@ def _close(ctx: ProcedureContext, region: _Region) -> None:
     """End a region; what a loop carried is its result."""
     if region.domain is None:
         return
+    ctx.current = region.loop
     ctx.close(region.domain)
     for result, target in zip(build.results_of(region.loop), region.targets, strict=True):
         ctx.define(result.name, target)

@@ -20,6 +20,7 @@ from scaly_ir.dialects.buffer.types import folded, scalar_type
 from scaly_ir.dialects.prog import build as prog
 from scaly_ir.dialects.prog.ops import BUFFER, RESERVED_PREFIX
 from scaly_ir.graph import Node
+from scaly_ir.graph.observe import report_derived
 from scaly_ir.numeric.machine import wrap
 from scaly_ir.passes.matrix.driver import Loops
 from scaly_ir.passes.prog.names import c_spelling
@@ -95,6 +96,8 @@ class ProcedureContext:
         region = build.region_of(function)
         assert region is not None
         self.function = function
+        self.current = function
+        """The statement that is being lowered; the function itself, before the first."""
         self.number = -1
         """The number of the current statement in the order of the text."""
         self._single_uses = single_uses
@@ -119,6 +122,7 @@ class ProcedureContext:
 
     def emit(self, statement: Node) -> None:
         """Append a statement of the program to the innermost open body, and storage before the outermost loop."""
+        report_derived(self.current, statement)
         if statement.op is BUFFER:
             self._bodies[0].append(statement)
             self._declares[-1] = True

@@ -16,6 +16,7 @@ from scaly_ir.dialects.buffer.substitution import with_values
 from scaly_ir.dialects.prog import build as prog
 from scaly_ir.dialects.prog.affine import count_of
 from scaly_ir.graph import Node
+from scaly_ir.graph.observe import report_derived
 
 
 def in_functions(root: Node, change: Callable[[Node], Node]) -> Node:
@@ -52,6 +53,8 @@ class Rebuilding:
     def __init__(self, function: Node) -> None:
         self.function = function
         self.regions: list[Region] = []
+        self.current = function
+        """The statement that was come to last."""
         self.values: dict[str, Node] = {}
         """What stands for a name of the function as it was, where that is not the name itself."""
         self.names = Names(function)
@@ -63,6 +66,7 @@ class Rebuilding:
         while True:
             region = self.regions[-1]
             for statement in region.rest:
+                self.current = statement
                 operands = [self.value(operand) for operand in build.operands_of(statement)]
                 if build.region_of(statement) is not None:
                     self.enter(statement, operands)
@@ -127,6 +131,7 @@ class Rebuilding:
             names = tuple([self.define(name, type_) for name, type_ in bound])
             if names != statement.attrs["results"]:
                 statement = statement.with_attrs(results=names)
+        report_derived(self.current, statement)
         self.regions[-1].made.append(statement)
         return statement
 

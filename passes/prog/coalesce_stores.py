@@ -12,6 +12,7 @@ from typing import ClassVar
 from scaly_ir.dialects.prog import build, ops
 from scaly_ir.dialects.prog.build import body_of, with_body
 from scaly_ir.graph import Node
+from scaly_ir.graph.observe import report_derived
 from scaly_ir.graph.walk import topovisit
 from scaly_ir.op import CallEffectKind
 from scaly_ir.pass_manager import Pass
@@ -51,8 +52,10 @@ class _Pairing:
         paired: list[Node] = []
         for statement in body:
             if paired and self._is_pair(paired[-1], statement):
-                (view, first), second = paired.pop().args, statement.args[1]
+                before = paired.pop()
+                (view, first), second = before.args, statement.args[1]
                 paired.append(build.store_pair(view, first, second))
+                report_derived(before, paired[-1])
             else:
                 paired.append(statement)
         return paired

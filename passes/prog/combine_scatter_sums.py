@@ -18,6 +18,7 @@ from scaly_ir.dialects.prog.affine import trip_count
 from scaly_ir.dialects.prog.build import body_of, with_body
 from scaly_ir.dialects.prog.context import buffer_size
 from scaly_ir.graph import Node
+from scaly_ir.graph.observe import report_derived
 from scaly_ir.numeric.table import scalar_name
 from scaly_ir.pass_manager import Pass
 from scaly_ir.passes.prog.index_values import MOST_TRIPS, Array, index_values, loop_arrays, tables_of
@@ -249,11 +250,13 @@ class _Combination:
         fill = self.body[chain.leaves[0].fill]
         where, zero = fill.args[1].args
         loops = [with_body(fill, [build.store(build.view(target, where.args[0]), zero)])]
+        report_derived(fill, *loops)
         for leaf in chain.leaves:
             scatter = self.body[leaf.scatter]
             element = build.view(target, scatter.args[1].args[0].args[0])
             added = build.apply("add", build.load(element), leaf.piece)
             loops.append(with_body(scatter, [build.store(element, added)]))
+            report_derived(scatter, loops[-1])
         return loops
 
 

@@ -11,6 +11,7 @@ from bisect import bisect_right
 from scaly_ir.dialects.prog import build, ops
 from scaly_ir.dialects.prog.build import body_of, with_body
 from scaly_ir.graph import Node, intern_node
+from scaly_ir.graph.observe import report_derived
 from scaly_ir.passes.prog.names import names_for
 from scaly_ir.passes.prog.references import MANY
 from scaly_ir.passes.prog.value_numbers import Value, ValueNumbers
@@ -77,7 +78,9 @@ class _Rebuilding:
         pending = [iter(body_of(procedure))]
         while True:
             for statement in pending[-1]:
-                bodies[-1] += self.bindings.get(position, ())
+                bindings = self.bindings.get(position, ())
+                report_derived(statement, *bindings)
+                bodies[-1] += bindings
                 position += 1
                 if statement.op is ops.FOR:
                     loops.append(statement)

@@ -19,6 +19,7 @@ from scaly_ir.dialects.prog import build, ops
 from scaly_ir.dialects.prog.affine import affine, trip_count
 from scaly_ir.dialects.prog.build import body_of
 from scaly_ir.graph import Node, postorder, toposort
+from scaly_ir.graph.observe import report_derived
 from scaly_ir.graph.rewrite import Mode, substitute
 from scaly_ir.op import CallEffectKind
 from scaly_ir.pass_manager import Pass
@@ -55,7 +56,8 @@ def _delinearized(procedure: Node) -> Node:
         if split is not None:
             taken = taken_names(procedure) if taken is None else taken
             count("split")
-            nests[loop] = _nest(loop, split, fresh_names(taken, f"{loop.args[0].attrs['name']}_"))
+            nest = nests[loop] = _nest(loop, split, fresh_names(taken, f"{loop.args[0].attrs['name']}_"))
+            report_derived(loop, nest)
     return substitute(procedure, nests, mode=Mode.ONCE)
 
 

@@ -16,6 +16,7 @@ from scaly_ir.dialects.prog import build, ops
 from scaly_ir.dialects.prog.affine import trip_count
 from scaly_ir.dialects.prog.build import body_of, with_body
 from scaly_ir.graph import Node, postorder
+from scaly_ir.graph.observe import report_derived
 from scaly_ir.op import CallEffectKind
 from scaly_ir.pass_manager import Pass
 from scaly_ir.passes.prog.invariant_split import Split, is_pure, split
@@ -156,6 +157,7 @@ class _Caller:
         body = call.replace(args=(*call.args[:inputs], *buffers, *call.args[inputs:])).with_attrs(
             callee=parts.body.attrs["name"], n_in=inputs + len(buffers)
         )
+        report_derived(statement, *buffers, prologue)
         return [*buffers, prologue, with_body(statement, [body])]
 
     def _invariant(self, call: Node) -> tuple[int, ...]:

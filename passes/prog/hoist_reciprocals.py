@@ -16,6 +16,7 @@ from scaly_ir.dialects.prog import build, ops
 from scaly_ir.dialects.prog.affine import trip_count
 from scaly_ir.dialects.prog.build import body_of, with_body
 from scaly_ir.graph import Node, intern_node, postorder, toposort
+from scaly_ir.graph.observe import report_derived, report_rebuilt
 from scaly_ir.numeric.table import scalar_name
 from scaly_ir.op import CallEffectKind
 from scaly_ir.pass_manager import Pass
@@ -147,6 +148,7 @@ class _Hoisting:
                 rebuilt = with_body(loop.node, loop.body)
                 if not self._loops:
                     return rebuilt
+                report_derived(loop.node, *loop.definitions)
                 self._loops[-1].body += [*loop.definitions, rebuilt]
 
     def _enter(self, node: Node) -> None:
@@ -180,6 +182,7 @@ class _Hoisting:
                 made[node] = reciprocal
             else:
                 made[node] = build.apply("mul", operands[0], reciprocal)
+        report_rebuilt(statement, made[statement])
         return made[statement]
 
     def _reciprocal(self, division: Node) -> Node | None:

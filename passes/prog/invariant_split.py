@@ -14,6 +14,7 @@ from typing import NamedTuple
 from scaly_ir.dialects.prog import build, ops
 from scaly_ir.dialects.prog.build import body_of, params_of
 from scaly_ir.graph import Node, preorder
+from scaly_ir.graph.observe import report_derived
 from scaly_ir.graph.rewrite import Mode, substitute
 from scaly_ir.op import CallEffectKind
 from scaly_ir.passes.prog.references import Dependences, References, effect, statements
@@ -68,12 +69,12 @@ def split(
     _, body = _part(dependences, rest, exports)
     params, filled = params_of(procedure), [_as_param(node) for node in exports]
     read = [position for position, param in enumerate(params) if param.attrs["name"] in used]
-    return Split(
+    made = (
         build.proc(names[0], [*[params[at] for at in read], *filled], prologue, _prologue_header(procedure, len(read))),
         build.proc(names[1], [*params[:inputs], *filled, *params[inputs:]], body, _body_header(procedure, len(filled))),
-        read,
-        exports,
     )
+    report_derived(procedure, *made)
+    return Split(*made, read, exports)
 
 
 # --- what moves -------------------------------------------------------------------------------------------------------

@@ -32,7 +32,7 @@ def rewritten(
     that is done, those of loops before those around them, and returns what stands there. With a name for it in `rule`,
     an observer of rewrites is told what took whose place.
     """
-    told = observer() if rule else None
+    told = observer()
     bodies: list[list[Node]] = [[]]
     pending = [(statement, False) for statement in body][::-1]
     while pending:
@@ -43,11 +43,11 @@ def rewritten(
         elif node.op is not ops.FOR:
             replacing = list(rewrite(node))
             if told is not None and replacing != [node]:
-                told.rewritten(rule, node, replacing)
+                told.rewritten(rule, node, replacing) if rule else told.derived(node, replacing)
             bodies[-1] += replacing
         elif loop is not None and (made := loop(node)) is not None:
             if told is not None and made is not node:
-                told.rewritten(rule, node, (made,))
+                told.rewritten(rule, node, (made,)) if rule else told.derived(node, (made,))
             bodies[-1].append(made)
         else:
             bodies.append([])

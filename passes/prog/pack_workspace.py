@@ -16,6 +16,7 @@ from typing import ClassVar, Final
 from scaly_ir.dialects.prog import build, ops
 from scaly_ir.dialects.prog.build import with_body
 from scaly_ir.graph import Node, intern_node
+from scaly_ir.graph.observe import report_derived, report_rebuilt
 from scaly_ir.pass_manager import Pass
 from scaly_ir.passes.prog.names import names_for
 from scaly_ir.passes.prog.references import Dependences, References, dependences_of
@@ -71,6 +72,8 @@ class _Packing:
         self._dependences = dependences
         self._procedure = dependences.procedure
         self._needs = needs
+        self._packable = {node.attrs["name"]: node for node in dependences.body if _is_packable(node)}
+        """The declarations of buffers that may share a slot."""
         self._slots: list[_Slot] = []
         self._slot_of: dict[str, _Slot] = {}
 
@@ -91,7 +94,7 @@ class _Packing:
     def _lifetimes(self) -> dict[str, _Lifetime]:
         """Return the lifetime of each private buffer with storage of its own, in the order of declarations."""
         found: dict[str, _Lifetime] = {}
-        wanted = {node.attrs["name"] for node in self._dependences.body if _is_packable(node)}
+        wanted = self._packable.keys()
         for position, refs in enumerate(self._dependences.statements):
             for name in sorted(self._roots(_accessed(refs)) & wanted):
                 lifetime = found.setdefault(name, _Lifetime(position, position))
@@ -120,7 +123,6 @@ class _Packing:
     # --- slots --------------------------------------------------------------------------------------------------------
 
     def _assign_slots(self) -> None:
-        sizes = {node.attrs["name"]: node for node in self._dependences.body if _is_packable(node)}
         lifetimes = {name: life for name, life in self._lifetimes().items() if life.written}
         names = names_for(self._procedure, "s")
         free: dict[DType, list[int]] = {}
@@ -129,7 +131,7 @@ class _Packing:
             while busy and busy[0][0] < life.first:
                 number = heappop(busy)[1]
                 heappush(free.setdefault(self._slots[number].dtype, []), number)
-            declared = sizes[name]
+            declared = self._packable[name]
             waiting = free.get(declared.type)
             if waiting:
                 number = heappop(waiting)
@@ -165,6 +167,7 @@ class _Packing:
                 slot = self._slot_of.get(name)
                 if slot is not None and slot.name not in declared:
                     declared.add(slot.name)
+                    report_derived(self._packable[name], slot.declaration)
                     yield slot.declaration
             yield self._renamed(statement, own, done)
 
@@ -181,6 +184,7 @@ class _Packing:
             if node not in done:
                 args = tuple([done[operand] for operand in node.args])
                 done[node] = self._on_slot(node, args, own)
+                report_rebuilt(node, done[node])
         return done[root]
 
     def _on_slot(self, node: Node, args: tuple[Node, ...], own: int) -> Node:

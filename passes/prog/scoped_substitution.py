@@ -12,6 +12,7 @@ from itertools import count
 
 from scaly_ir.dialects.prog import ops
 from scaly_ir.graph import Node, intern_node, toposort
+from scaly_ir.graph.observe import report_rebuilt
 
 
 class ScopedSubstitution:
@@ -62,7 +63,9 @@ class ScopedSubstitution:
                 args = tuple([done[operand][1] for operand in node.args])
                 value = node if args == node.args else intern_node(node.op, args, node.attrs, node.type)
             done[node] = (number, value)
-        return done[root][1]
+        made = done[root][1]
+        report_rebuilt(root, made)
+        return made
 
     def _is_unknown(self, node: Node) -> bool:
         known = self._done.get(node)

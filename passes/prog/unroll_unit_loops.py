@@ -15,6 +15,7 @@ from scaly_ir.dialects.prog.build import body_of, with_body
 from scaly_ir.effects import may_drop, side_effect
 from scaly_ir.folding import FOLD, Folder
 from scaly_ir.graph import Node
+from scaly_ir.graph.observe import report_rebuilt
 from scaly_ir.graph.rewrite import AfterOperands, graph_rewrite
 from scaly_ir.pass_manager import Pass
 from scaly_ir.passes.prog.buffer_uses import without_dead_buffers
@@ -47,10 +48,12 @@ class UnrollUnitLoops(Pass):
 
 @dataclass(slots=True)
 class _Body:
-    """A list of statements in the making, and the scalars declared in it."""
+    """A list of statements in the making, the scalars declared in it, and whose it is."""
 
     statements: list[Node]
     scalars: list[str]
+    of: Node
+    """The loop or procedure as it was."""
 
 
 class _Unrolling:
@@ -61,7 +64,7 @@ class _Unrolling:
         self._counted = counted
         self._folder = folder
         self._substitution = ScopedSubstitution()
-        self._bodies: list[_Body] = [_Body([], [])]
+        self._bodies: list[_Body] = [_Body([], [], procedure)]
         self._visible: set[str] = set()
         """The scalars in scope in what was made."""
         self._inlined = [False]
@@ -85,7 +88,7 @@ class _Unrolling:
                 trips, start = self._trips(domain)
                 if trips == 0 and node not in self._counted:
                     continue
-                pending.append(self._enter(domain, start if trips == 1 else None))
+                pending.append(self._enter(node, domain, start if trips == 1 else None))
                 pending.extend(reversed(body_of(node)))
         return with_body(self._procedure, self._bodies[0].statements)
 
@@ -97,14 +100,14 @@ class _Unrolling:
         values = loop_values(folded)
         return trip_count(folded), 0 if values is None else values.start
 
-    def _enter(self, domain: Node, start: int | None) -> Node | None:
+    def _enter(self, loop: Node, domain: Node, start: int | None) -> Node | None:
         """Begin the body of a loop, which replaces the loop when `start` is given; return what marks its end."""
         self._substitution.enter()
         self._inlined.append(start is not None)
         if start is not None:
             self._substitution.bind(domain.attrs["name"], build.index(start))
             return None
-        self._bodies.append(_Body([], []))
+        self._bodies.append(_Body([], [], loop))
         return domain
 
     def _leave(self, domain: Node | None) -> None:
@@ -116,7 +119,9 @@ class _Unrolling:
         body = self._bodies.pop()
         self._visible.difference_update(body.scalars)
         if body.statements or _is_lane_loop(domain) or not may_drop(side_effect(domain)):
-            self._bodies[-1].statements.append(build.for_(domain, body.statements))
+            made = build.for_(domain, body.statements)
+            report_rebuilt(body.of, made)
+            self._bodies[-1].statements.append(made)
 
     def _assign(self, node: Node) -> Node:
         """Return an assignment, under another name when a declaration would meet one of the same name."""

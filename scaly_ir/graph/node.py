@@ -14,6 +14,7 @@ from typing import Any, Final, NoReturn
 
 from scaly_ir.attributes import NO_ATTRS, Attrs, AttrValue, Referable
 from scaly_ir.graph.expression import Expression
+from scaly_ir.graph.observe import report_rebuilt
 from scaly_ir.op import Op
 
 _KEEP: Final = object()
@@ -76,12 +77,14 @@ class Node(_Draft):
 
     def replace(self, *, op: Any = _KEEP, args: Any = _KEEP, attrs: Any = _KEEP, type: Any = _KEEP) -> Node:
         """Return this node with the given fields exchanged; the node itself when nothing changes."""
-        return Node(
+        made = Node(
             self.op if op is _KEEP else op,
             self.args if args is _KEEP else args,
             self.attrs if attrs is _KEEP else attrs,
             self.type if type is _KEEP else type,
         )
+        report_rebuilt(self, made)
+        return made
 
     def with_attrs(self, **changes: AttrValue) -> Node:
         """Return this node with attributes set, or removed where the new value is None."""

@@ -10,18 +10,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from scaly_ir.graph.node import Node
+if TYPE_CHECKING:
+    from scaly_ir.graph.node import Node
 
-Rebuild = Callable[[Node, Sequence[Node]], Node]
+Rebuild = Callable[["Node", Sequence["Node"]], "Node"]
 """Returns a node on other operands."""
 
 
 class Observer:
-    """Is told what happens, in order; each method does nothing until a subclass defines it."""
+    """Is told what happens, in order; each method tells the observer around this one, if there is one."""
 
     def __init__(self) -> None:
+        self.outer: Observer | None = None
         self.applied = ""
         """Which of many rules was applied, if one that stands for them says so; that is the name of the rewrite."""
         self.matchers: dict[Any, Any] = {}
@@ -29,9 +31,18 @@ class Observer:
 
     def rewritten(self, rule: str, before: Node, after: Sequence[Node]) -> None:
         """Take note that a rule replaced an operation, or a function, by others or by nothing."""
+        if self.outer is not None:
+            self.outer.rewritten(rule, before, after)
 
     def rebuilt(self, before: Node, after: Node) -> None:
-        """Take note that an operation stands on other operands, as these were rewritten."""
+        """Take note that an operation stands on other operands, as these were rewritten, or binds other names."""
+        if self.outer is not None:
+            self.outer.rebuilt(before, after)
+
+    def derived(self, before: Node, after: Sequence[Node]) -> None:
+        """Take note that operations were made for another one by what has no rule to name, as where a dialect ends."""
+        if self.outer is not None:
+            self.outer.derived(before, after)
 
 
 _OBSERVER: Final[ContextVar[Observer | None]] = ContextVar("_OBSERVER", default=None)
@@ -45,6 +56,7 @@ def observer() -> Observer | None:
 @contextmanager
 def observe_rewrites(observer: Observer) -> Iterator[None]:
     """Have an observer told what is rewritten inside the ``with`` block; the innermost one is told."""
+    observer.outer = _OBSERVER.get()
     before = _OBSERVER.set(observer)
     try:
         yield
@@ -57,6 +69,20 @@ def report_rewrite(rule: str, before: Node, *after: Node) -> None:
     told = _OBSERVER.get()
     if told is not None:
         told.rewritten(rule, before, after)
+
+
+def report_derived(before: Node, *after: Node) -> None:
+    """Tell the observer, if there is one, which operation others were made for."""
+    told = _OBSERVER.get()
+    if told is not None:
+        told.derived(before, after)
+
+
+def report_rebuilt(before: Node, after: Node) -> None:
+    """Tell the observer, if there is one, that an operation is the same but for its operands or names."""
+    told = _OBSERVER.get()
+    if told is not None and after is not before:
+        told.rebuilt(before, after)
 
 
 def observed(rebuild: Rebuild) -> Rebuild:

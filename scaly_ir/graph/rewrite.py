@@ -105,7 +105,7 @@ def graph_rewrite(
     (``self_dependence``), and when more than `stack_limit` rewrites and four for each node of `root` wait for others
     (``stack_limit``). `TypeError` when a rule makes something that is no node; what a rule raises is raised.
     An observer of rewrites (`observe_rewrites`) is told of each, unless `quiet` says that `root` is no part of the
-    program, or that what happens to it is part of a larger rewrite.
+    program, or that what happens to it is part of a larger rewrite; it then hears of what is rebuilt alone.
     """
     before: PatternMatcher | None = None
     after: PatternMatcher | None = None
@@ -116,11 +116,10 @@ def graph_rewrite(
             pass
         case AroundOperands(before, after):
             pass
-    remake: Rebuild = rebuild
-    told = None if quiet else observer()
-    if told is not None:
+    told = observer()
+    remake: Rebuild = rebuild if told is None else observed(rebuild)
+    if told is not None and not quiet:
         before, after = [None if matcher is None else matcher.telling(told) for matcher in (before, after)]
-        remake = observed(rebuild)
     if mode is Mode.ONCE:
         return _rewrite_once(root, before, after, calls, ctx, remake)
     return _rewrite_to_fixed_point(root, before, after, calls, ctx, remake, stack_limit)
@@ -138,7 +137,7 @@ def substitute(
 
     In `Mode.FIXED_POINT` replacements are searched in turn, in `Mode.ONCE` they stay as they are. The rules `extra`
     apply where nothing is replaced, and receive the mapping as `ctx`. Pairs of a node with itself are ignored; without
-    other pairs the result is `root`. No observer is told. Raises as `graph_rewrite` does.
+    other pairs the result is `root`. No observer is told what was replaced. Raises as `graph_rewrite` does.
     """
     pairs = {old: new for old, new in mapping.items() if old is not new}
     if not pairs:

@@ -12,7 +12,14 @@ from hypothesis import given
 from scaly_ir.folding import FOLD, Folder
 from scaly_ir.graph import Node, observe
 from scaly_ir.graph.matcher import PatternMatcher
-from scaly_ir.graph.observe import Observer, observe_rewrites, observed, report_rewrite
+from scaly_ir.graph.observe import (
+    Observer,
+    observe_rewrites,
+    observed,
+    report_derived,
+    report_rebuilt,
+    report_rewrite,
+)
 from scaly_ir.graph.pattern import Pattern
 from scaly_ir.graph.rewrite import (
     AfterOperands,
@@ -36,12 +43,16 @@ class _Log(Observer):
         super().__init__()
         self.rewrites: list[tuple[str, Node, Sequence[Node]]] = []
         self.rebuilds: list[tuple[Node, Node]] = []
+        self.made: list[tuple[Node, Sequence[Node]]] = []
 
     def rewritten(self, rule: str, before: Node, after: Sequence[Node]) -> None:
         self.rewrites.append((rule, before, after))
 
     def rebuilt(self, before: Node, after: Node) -> None:
         self.rebuilds.append((before, after))
+
+    def derived(self, before: Node, after: Sequence[Node]) -> None:
+        self.made.append((before, after))
 
 
 def _drop_zero(x: Node) -> Node:
@@ -116,7 +127,27 @@ def test_what_is_quiet_is_not_told() -> None:
     with observe_rewrites(log):
         graph_rewrite(add(A, int_(0)), AfterOperands(RULES), quiet=True)
         assert substitute(neg(A), {A: B}) is neg(B)
-    assert (log.rewrites, log.rebuilds) == ([], [])
+    assert (log.rewrites, log.rebuilds) == ([], [(neg(A), neg(B))])
+
+
+def test_what_becomes_of_a_node_is_told() -> None:
+    log = _Log()
+    with observe_rewrites(log):
+        assert neg(A).replace(args=[B]) is neg(B)
+        assert neg(A).replace(args=[A]) is neg(A)
+        report_rebuilt(neg(A), neg(A))
+        report_derived(neg(A), A, B)
+    report_derived(neg(A), A)
+    assert (log.rebuilds, log.made) == ([(neg(A), neg(B))], [(neg(A), (A, B))])
+
+
+def test_an_observer_that_does_nothing_tells_the_one_around_it() -> None:
+    outer = _Log()
+    with observe_rewrites(outer), observe_rewrites(Observer()):
+        report_rewrite("one", A, B)
+        report_rebuilt(A, B)
+        report_derived(A, B)
+    assert (outer.rewrites, outer.rebuilds, outer.made) == ([("one", A, (B,))], [(A, B)], [(A, (B,))])
 
 
 def test_a_gate_and_a_wrong_result_are_as_without_an_observer() -> None:

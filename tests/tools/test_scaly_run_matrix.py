@@ -32,19 +32,19 @@ buffer.func @f(%A: memref<3x4x{T}>, %B: memref<4x2x{T}>, %e: memref<0x4x{T}>, %s
 LOOPS = """\
 buffer.func @f(%n: int64, %p: bool, %x: memref<2x3xbool>) -> (%y: memref<2x3xbool>, %k: int32, %h: memref<6xfloat32>) {
   %b = buffer.constant(%p) : memref<2x1x3xbool>
-  %h = buffer.alloc : memref<6xfloat32>
-  %k = affine.for %i = 0 to 2 step 1 iter(%acc = 7) {kind=serial} : int32 {
+  %floats = buffer.alloc : memref<6xfloat32>
+  %hash = affine.for %i = 0 to 2 step 1 iter(%acc = 7) {kind=serial} : int32 {
     %inner = affine.for %j = 0 to 3 step 1 iter(%in = %acc) {kind=reduce} : int32 {
       %e = buffer.read %x[%i, %j] : bool
       buffer.write prog.ne(%e, %p), %b[%i, %j] : bool
       %flat = affine.apply(%i, %j) {map=affine_map<(d0, d1) -> (d0 * 3 + d1)>} : index
       %last = affine.max(%flat) {map=affine_map<(d0) -> (d0, 3)>} : index
-      buffer.write prog.cast(prog.mul(%last, %n), float32), %h[%flat] : float32
+      buffer.write prog.cast(prog.mul(%last, %n), float32), %floats[%flat] : float32
       affine.yield prog.add(prog.mul(%in, 1000003), prog.cast(%e, int32))
     }
     affine.yield %inner
   }
-  buffer.return %b, %k, %h
+  buffer.return %b, %hash, %floats
 }
 """
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -13,7 +14,7 @@ from scaly_ir.text.form import CANONICAL, Form
 from scaly_ir.text.locations import Locations
 
 if TYPE_CHECKING:
-    from scaly_ir.text.origins import Origins
+    from scaly_ir.text.origins import Origins, Provenance
 
 ELIDED: Final = "// constants are left out: this text does not verify\n"
 
@@ -22,12 +23,28 @@ class Input:
     """The input at hand: where its operations stand, for all texts of one run."""
 
     def __init__(self) -> None:
+        self.is_shown = False
+        """Whether any text will show where operations come from, so that what passes make is to be followed."""
         self._read: tuple[Node, Locations] | None = None
         self._origins: Origins | None = None
+        self._provenance: Provenance | None = None
 
     def begin(self, root: Node, locations: Locations) -> None:
         """Take note of another input."""
-        self._read, self._origins = (root, locations), None
+        self._read, self._origins, self._provenance = (root, locations), None, None
+
+    @contextmanager
+    def followed(self) -> Iterator[None]:
+        """Follow what passes make of the input inside the ``with`` block, if that is to be shown."""
+        if not self.is_shown or self._read is None:
+            yield
+            return
+        from scaly_ir.graph.observe import observe_rewrites
+        from scaly_ir.text.origins import Provenance
+
+        self._provenance = Provenance(self._read[0])
+        with observe_rewrites(self._provenance):
+            yield
 
     def origins(self) -> Origins | None:
         """Return where its operations stand."""
@@ -35,7 +52,7 @@ class Input:
             from scaly_ir.text.origins import Origins
 
             root, locations = self._read
-            self._origins = Origins(locations, dialect_of(root).operations(root))
+            self._origins = Origins(locations, dialect_of(root).operations(root), self._provenance)
         return self._origins
 
 

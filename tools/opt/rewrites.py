@@ -45,6 +45,7 @@ class Rewrites(Watcher):
         self._names = names
         self._text = text
         self._given = given
+        given.is_shown = True
         self._colour = colour
         self._watching = ExitStack()
         self._told: _Told | None = None
@@ -92,6 +93,7 @@ class _Told(Observer):
 
     def rewritten(self, rule: str, before: Node, after: Sequence[Node]) -> None:
         """Show a rewrite."""
+        super().rewritten(rule, before, after)
         if function_name(before) is not None:
             if not self._wanted or function_name(before) in self._wanted:
                 self._show_function(rule, before, after[0] if after else None)
@@ -107,7 +109,13 @@ class _Told(Observer):
 
     def rebuilt(self, before: Node, after: Node) -> None:
         """Remember where an operation comes from."""
+        super().rebuilt(before, after)
         self._origins.setdefault(after, self._origins.get(before, before))
+
+    def derived(self, before: Node, after: Sequence[Node]) -> None:
+        """Remember where operations come from."""
+        super().derived(before, after)
+        self._note(after, self._origins.get(before, before))
 
     def finish(self, after: Node) -> None:
         """Show the functions that changed, as one rewrite each, in which the pass told of none."""

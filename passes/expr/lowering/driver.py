@@ -18,6 +18,7 @@ from scaly_ir.dialects.prog import build
 from scaly_ir.dialects.prog.ops import RESERVED_PREFIX
 from scaly_ir.errors import LoweringError
 from scaly_ir.graph import Node
+from scaly_ir.graph.observe import report_derived, report_rebuilt
 from scaly_ir.pass_manager import Pass
 from scaly_ir.passes.expr.lowering import calls, elementwise, gathering, in_place, loops, products, reductions, views
 from scaly_ir.passes.expr.lowering.procedure import Form, Procedure, storage_shape
@@ -164,9 +165,13 @@ def _lowered(form: Form, names: Mapping[Form, str], *, is_entry: bool) -> Node:
     body = body_of(normal)
     proc.loops = loops.grouped(body)
     for node in body:
+        done = len(proc.body)
         _lower_node(proc, node)
+        report_derived(node, *proc.body[done:])
     for result, output in zip(results, outputs, strict=True):
+        done = len(proc.body)
         proc.copy(proc.value(result), output, result.type.size)
+        report_derived(result, *proc.body[done:])
     header: dict[str, Any] = {
         "device": Word("host"),
         "input_count": len(inputs),
@@ -175,7 +180,9 @@ def _lowered(form: Form, names: Mapping[Form, str], *, is_entry: bool) -> Node:
     }
     if form.in_place:
         header |= {"in_place": True, "scalarize_mode": "disabled"}
-    return build.proc(names[form], [*inputs, *outputs], proc.body, header)
+    made = build.proc(names[form], [*inputs, *outputs], proc.body, header)
+    report_rebuilt(function, made)
+    return made
 
 
 def _parameter_names(wanted: Sequence[str]) -> list[str]:

@@ -12,6 +12,7 @@ from typing import ClassVar
 from scaly_ir.dialects.prog import build
 from scaly_ir.dialects.prog.build import body_of, with_body
 from scaly_ir.graph import Node
+from scaly_ir.graph.observe import report_derived
 from scaly_ir.pass_manager import Pass
 from scaly_ir.passes.prog.buffer_uses import without_dead_buffers
 from scaly_ir.passes.prog.faults import with_sound_procedures
@@ -82,6 +83,7 @@ def _body(dependences: Dependences, places: Places, region: Region) -> list[Node
         if position not in gone:
             body.append(statement)
         if position == region.last:
+            report_derived(statement, *made)
             body += made
     return body
 
