@@ -114,7 +114,9 @@ class Attrs(dict[str, AttrValue]):
         return Attrs.trusted({**self, key: name}, (*self.key, key, name))
 
     def including(self, key: str, value: AttrValue) -> Attrs:
-        """Return these attributes and one that is not among them."""
+        """Return these attributes and one more, or with another value for one that is among them."""
+        if key in self:
+            return Attrs({**self, key: value})
         held = freeze(value)
         if not self:
             return Attrs.trusted({key: held}, (freeze_text(key), value_key(held)))

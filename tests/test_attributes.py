@@ -224,6 +224,14 @@ def test_quick_ways_make_the_same_attributes() -> None:
     assert named("name", "x").key == Attrs({"name": "x"}).key
     assert Attrs({"kind": Word("w")}).followed_by("name", "x").key == Attrs({"kind": Word("w"), "name": "x"}).key
     assert named("name", "x").followed_by("z", "y") == Attrs({"name": "x", "z": "y"})
+    for value in ("x", ("x", "y"), (), [1, 2.0], True, Word("w"), ("x", 1)):
+        for key in ("a", "m", "z", "kind"):
+            held = Attrs({"kind": Word("w"), "n": 1}).including(key, value)
+            expected = Attrs({"kind": Word("w"), "n": 1, key: value})
+            assert (held.key, list(held.items())) == (expected.key, list(expected.items()))
+        assert Attrs().including("a", value).key == Attrs({"a": value}).key
+    with pytest.raises(ValueError, match="an attribute cannot hold"):
+        Attrs().including("a", ("\ud83d\ude00",))
 
 
 def test_a_word_is_not_taken_for_the_name_that_it_spells() -> None:

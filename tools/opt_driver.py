@@ -6,7 +6,6 @@ Owns the stages and what to say when one of them fails; knows neither the comman
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import nullcontext, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TextIO
 
@@ -48,6 +47,7 @@ class Driver(InputDriver[str]):
         advice: str = "",
         text: IrText | None = None,
         given: Input | None = None,
+        follow_failures: bool = True,
     ) -> None:
         super().__init__(
             reporter, stdin, stdin_name=stdin_name, verbose=verbose, traceback=traceback, watchers=watchers
@@ -55,28 +55,27 @@ class Driver(InputDriver[str]):
         self._passes = passes
         self._verify_each = verify_each
         self._text = text or IrText()
-        self._given = given
+        self._given = given or Input()
+        self._follow_failures = follow_failures
         self._advice = advice
+        """What to do about an internal error."""
         self._read: tuple[Node, Locations] | None = None
         """The input at hand, and where things stand in it."""
         self._pass = ""
         """The pass that runs."""
-        """What to do about an internal error."""
 
     def process_source(self, source: Source) -> str | None:
         """Process what was read; return the text that comes out, or None after an error."""
-        self._pass = ""
+        self._pass, self._read = "", None
         return super().process_source(source)
 
     def work(self, source: Source, root: Node, locations: Locations) -> str | None:
         """Run the passes on a verified input and print it."""
         self._read = (root, locations)
-        if self._given is not None:
-            self._given.begin(root, locations)
+        self._given.begin(root, locations)
         for watcher in self._watchers:
             watcher.begin(root)
-        with nullcontext() if self._given is None else self._given.followed():
-            result = self._transformed(root, source.name) if self._passes else root
+        result = self._transformed(root, source.name) if self._passes else root
         if result is None:
             return None
         self._enter("print", "the printer")
@@ -122,7 +121,7 @@ class Driver(InputDriver[str]):
 
         with collect_remarks() as remarks:
             try:
-                return run_pipeline(root, [step])
+                return self._given.run(root, lambda: run_pipeline(root, [step]))
             except Exception:
                 self._tell_failure(number, step, root, None)
                 raise
@@ -139,22 +138,34 @@ class Driver(InputDriver[str]):
         Passes do not keep where things come from, so those that were through by then run again and are followed.
         """
         found = super()._place(failure)
-        if found is not None or self._read is None or not isinstance(failure, ScalyError) or not failure.blamed:
+        if found is not None or self._read is None or not self._follow_failures:
             return found
-        from scaly_ir.text.origins import Provenance
+        if not isinstance(failure, ScalyError) or not failure.blamed:
+            return None
+        try:
+            return self._origin(*self._read, failure)
+        except Exception:  # what a pass does the second time is no part of the run
+            return None
 
-        root, locations = self._read
-        provenance = Provenance(root)
-        made = root
-        with observe_rewrites(provenance), collect_remarks(), suppress(ScalyError):
-            for step in self._passes:
-                made = step.run(made)
-        for node in failure.blamed:
-            origin = provenance.origin(node)
-            place = None if origin is None else dialect_of(root).place_of(root, origin)
-            if place is not None:
-                return locations.span(place)
-        return None
+    def _origin(self, root: Node, locations: Locations, failure: ScalyError) -> Span | None:
+        from scaly_ir.text.origins import Origins
+        from scaly_ir.text.provenance import Provenance, function_name
+
+        operations = list(dialect_of(root).operations(root))
+        origins = Origins(locations, operations)
+        provenance = Provenance(operations)
+        for step in self._passes:
+            provenance = Provenance(operations)
+            try:
+                with observe_rewrites(provenance), collect_remarks():
+                    root = step.run(root)
+            except ScalyError:
+                break
+            operations = list(dialect_of(root).operations(root))
+            origins = origins.after(provenance, operations)
+        within = next(filter(None, map(function_name, reversed(failure.blamed))), None)
+        places = [origins.span(provenance, node, within) for node in failure.blamed]
+        return next(filter(None, places), None)
 
     def _report_failure(self, diagnostic: Diagnostic, code: int) -> None:
         if code == 3 and self._advice:

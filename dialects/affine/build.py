@@ -49,7 +49,7 @@ def for_(
     return build.statement(ops.FOR, args, None, [each.result for each in carried], attrs)
 
 
-@lru_cache
+@lru_cache(typed=True)
 def _loop_attrs(step: int, kind: str, *types: DType) -> Attrs:
     return Attrs({"step": step, "kind": Word(kind), **({"types": types} if types else {})})
 

@@ -82,7 +82,7 @@ def region(params: Iterable[Node], statements: Iterable[Node]) -> Node:
     return intern_node(ops.REGION, (*declared, *statements), _counted(len(declared)), None)
 
 
-@lru_cache
+@lru_cache(typed=True)
 def _counted(params: int) -> Attrs:
     return Attrs({"param_count": params})
 

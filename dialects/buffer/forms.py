@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
 
 from scaly_ir.dialects.buffer import build, ops
 from scaly_ir.graph import Node
+from scaly_ir.graph.walk import in_text_order
 
 
 def is_operation(node: Node) -> bool:
@@ -25,14 +25,4 @@ def lead_of(node: Node) -> int | None:
 
 def operations(root: Node) -> Iterator[Node]:
     """Yield functions and statements in pre-order, as text has them and the verifier walks."""
-    pending: list[Iterator[Node]] = [iter((root,))]
-    while pending:
-        for node in pending[-1]:
-            if is_operation(node):
-                yield node
-            lead = lead_of(node)
-            if lead is not None:
-                pending.append(islice(node.args, lead, None))
-                break
-        else:
-            pending.pop()
+    return in_text_order(root, is_operation, lead_of)

@@ -13,7 +13,7 @@ from scaly_ir.attributes import Attrs
 from scaly_ir.dialects.buffer import build
 from scaly_ir.dialects.buffer.substitution import with_names
 from scaly_ir.graph import Node, intern_node
-from scaly_ir.graph.observe import report_rebuilt
+from scaly_ir.graph.observe import observer
 
 
 def is_number(name: str) -> bool:
@@ -75,10 +75,11 @@ def numbered_module(root: Node) -> Node:
 class _Open:
     """A region that is being rebuilt: what is left of it, what it became, and what its names stood for before."""
 
-    __slots__ = ("before", "made", "operands", "owner", "params", "statements")
+    __slots__ = ("before", "made", "operands", "owner", "params", "statements", "was")
 
-    def __init__(self, owner: Node, operands: Sequence[Node]) -> None:
+    def __init__(self, owner: Node, operands: Sequence[Node], was: Node) -> None:
         self.owner = owner
+        self.was = was
         self.operands = operands
         self.params: list[Node] = []
         self.statements = iter(build.body_of(owner.args[-1]))
@@ -105,22 +106,25 @@ def renamed(function: Node, name_of: Callable[[str], str]) -> Node:
             moved[name] = new
         return new
 
-    def enter(owner: Node, operands: Sequence[Node]) -> None:
-        entry = _Open(owner, operands)
+    told = observer()
+    pairs: list[tuple[Node, Node]] = []
+
+    def enter(owner: Node, operands: Sequence[Node], was: Node) -> None:
+        entry = _Open(owner, operands, was)
         opened.append(entry)
         for param in build.params_of(owner.args[-1]):
             name = param.attrs["name"]
             new = define(name, entry.before)
             entry.params.append(param if new == name else build.declaration(new, param.type))
 
-    enter(function, build.operands_of(function))
+    enter(function, build.operands_of(function), function)
     while True:
         entry = opened[-1]
         for statement in entry.statements:
             operands = build.operands_of(statement)
             if moved:
                 operands = tuple([with_names(operand, moved) for operand in operands])
-            attrs, before = statement.attrs, statement
+            attrs, was = statement.attrs, statement
             names = attrs.get("results")
             if names:
                 new = tuple([define(name, entry.before) for name in names])
@@ -129,12 +133,11 @@ def renamed(function: Node, name_of: Callable[[str], str]) -> Node:
             if len(operands) < len(statement.args):  # there is a region
                 if attrs is not statement.attrs:
                     statement = intern_node(statement.op, statement.args, attrs, statement.type)
-                    report_rebuilt(before, statement)
-                enter(statement, operands)
+                enter(statement, operands, was)
                 break
             if attrs is not statement.attrs or operands != statement.args:
                 statement = intern_node(statement.op, operands, attrs, statement.type)
-                report_rebuilt(before, statement)
+                pairs.append((was, statement))
             entry.made.append(statement)
         else:
             opened.pop()
@@ -144,8 +147,11 @@ def renamed(function: Node, name_of: Callable[[str], str]) -> Node:
                 else:
                     moved[name] = earlier
             whole = entry.rebuilt()
-            report_rebuilt(entry.owner, whole)
+            if whole is not entry.was:
+                pairs.append((entry.was, whole))
             if not opened:
+                if told is not None:
+                    told.renamed(pairs)
                 return whole
             opened[-1].made.append(whole)
 

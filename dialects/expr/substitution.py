@@ -11,6 +11,7 @@ from scaly_ir.dialects.expr import ops
 from scaly_ir.dialects.expr.build import hinted, make
 from scaly_ir.dialects.expr.functions import inputs_of, make_function
 from scaly_ir.graph import Node, postorder
+from scaly_ir.graph.observe import report_rebuilt
 from scaly_ir.graph.rewrite import rebuild
 
 
@@ -20,6 +21,7 @@ def substitute_inputs(roots: Sequence[Node], values: Mapping[Node, Node]) -> lis
     for node in postorder(*roots):
         if node not in done:
             done[node] = on_operands(node, [done[operand] for operand in node.args])
+            report_rebuilt(node, done[node])
     return [done[root] for root in roots]
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import islice
 from typing import Any
 
 from scaly_ir.attributes import NO_ATTRS, Attrs, AttrValue, Word, named
@@ -18,6 +17,7 @@ from scaly_ir.dialects.prog import ops
 from scaly_ir.graph import Node, intern_node
 from scaly_ir.graph.expression import Arithmetic, declare_arithmetic
 from scaly_ir.graph.observe import report_rebuilt
+from scaly_ir.graph.walk import in_text_order
 from scaly_ir.op import Op
 from scaly_ir.text.spelling import round_float
 from scaly_ir.types import BOOL, FLOAT64, INT64, DType, int_range
@@ -236,17 +236,7 @@ def is_operation(node: Node) -> bool:
 
 def operations(root: Node) -> Iterator[Node]:
     """Yield the operations of the text in pre-order, as the verifier walks."""
-    pending: list[Iterator[Node]] = [iter((root,))]
-    while pending:
-        for node in pending[-1]:
-            if is_operation(node):
-                yield node
-            lead = lead_of(node)
-            if lead is not None:
-                pending.append(islice(node.args, lead, None))
-                break
-        else:
-            pending.pop()
+    return in_text_order(root, is_operation, lead_of)
 
 
 def buffer_of(place: Node) -> str:

@@ -151,6 +151,7 @@ class Rebuilding:
     def close(self) -> Node | None:
         """End the innermost region; returns the function when that was its own."""
         region = self.regions.pop()
+        self.current = region.owner
         if region.dissolved:
             for binding, value in zip(build.results_of(region.owner), region.values, strict=True):
                 self.bind(binding.name, value)

@@ -35,9 +35,14 @@ class Observer:
             self.outer.rewritten(rule, before, after)
 
     def rebuilt(self, before: Node, after: Node) -> None:
-        """Take note that an operation stands on other operands, as these were rewritten, or binds other names."""
+        """Take note that an operation stands on other operands, as these were rewritten."""
         if self.outer is not None:
             self.outer.rebuilt(before, after)
+
+    def renamed(self, pairs: Sequence[tuple[Node, Node]]) -> None:
+        """Take note that operations bind other names, all at once: some may now be what others were."""
+        if self.outer is not None:
+            self.outer.renamed(pairs)
 
     def derived(self, before: Node, after: Sequence[Node]) -> None:
         """Take note that operations were made for another one by what has no rule to name, as where a dialect ends."""
@@ -56,12 +61,15 @@ def observer() -> Observer | None:
 @contextmanager
 def observe_rewrites(observer: Observer) -> Iterator[None]:
     """Have an observer told what is rewritten inside the ``with`` block; the innermost one is told."""
-    observer.outer = _OBSERVER.get()
+    around, outer = _OBSERVER.get(), observer.outer
+    if around is not observer:
+        observer.outer = around
     before = _OBSERVER.set(observer)
     try:
         yield
     finally:
         _OBSERVER.reset(before)
+        observer.outer = outer
 
 
 def report_rewrite(rule: str, before: Node, *after: Node) -> None:
@@ -79,7 +87,7 @@ def report_derived(before: Node, *after: Node) -> None:
 
 
 def report_rebuilt(before: Node, after: Node) -> None:
-    """Tell the observer, if there is one, that an operation is the same but for its operands or names."""
+    """Tell the observer, if there is one, that an operation is the same but for its operands."""
     told = _OBSERVER.get()
     if told is not None and after is not before:
         told.rebuilt(before, after)

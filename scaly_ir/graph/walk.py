@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, MutableMapping, Set
 from enum import Enum
+from itertools import islice
 from typing import TypeVar
 
 from scaly_ir.graph.node import Node
@@ -208,3 +209,23 @@ def split(root: Node, op: Op) -> list[Node]:
         else:
             leaves.append(node)
     return leaves
+
+
+def in_text_order(
+    root: Node, is_operation: Callable[[Node], bool], lead_of: Callable[[Node], int | None]
+) -> Iterator[Node]:
+    """Yield the operations of a text in the order in which they begin there; equal ones each time.
+
+    `lead_of` gives how many operands come before what is within the braces of a node; None for a node without any.
+    """
+    pending: list[Iterator[Node]] = [iter((root,))]
+    while pending:
+        for node in pending[-1]:
+            if is_operation(node):
+                yield node
+            lead = lead_of(node)
+            if lead is not None:
+                pending.append(islice(node.args, lead, None))
+                break
+        else:
+            pending.pop()

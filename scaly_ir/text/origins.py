@@ -1,21 +1,23 @@
 """Where operations come from: the places of a file for IR that passes may have changed since it was read.
 
-A place is no part of a node. What a pass made comes from where the operation stands that it was made for, as passes
-tell (`Provenance`), or else is looked up by what it is: the same head of a body, what defines the same name or writes
-the same place, or the only one that is the same but for the numbers of values, first in the function around it. What is
-none of these comes from that function.
+A place is no part of a node. What a pass made comes from where that comes from which it was made for, as the pass tells
+(`provenance`), or else is looked up in the function by what it is: the same node, the same head of a body, what defines
+the same name or writes the same place, or the only one that is the same but for the numbers of values. What is none of
+these comes from the function.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from scaly_ir.attributes import value_key
-from scaly_ir.graph import Node, postorder
-from scaly_ir.graph.observe import Observer
+from scaly_ir.graph import Node
 from scaly_ir.op import CallEffectKind, Op
 from scaly_ir.text.locations import Locations
+from scaly_ir.text.provenance import Provenance, function_name
+from scaly_ir.text.source import Span
 from scaly_ir.text.written import UNKNOWN
 
 _MODULE, _FUNCTION = "module", "function"
@@ -23,101 +25,132 @@ _DEPTH = 3
 """How many levels of operands are looked at where only the numbers of values may differ."""
 
 
-class Provenance(Observer):
-    """Follows what passes make of a file, from one pass to the next: for which operation each node was made."""
-
-    def __init__(self, root: Node) -> None:
-        """Take note of what was read."""
-        super().__init__()
-        self._given = frozenset(postorder(root))
-        self._origins: dict[Node, Node] = {}
-
-    def origin(self, node: Node) -> Node | None:
-        """Return the node of the file that a node is or was made for; None if nobody told."""
-        return node if node in self._given else self._origins.get(node)
-
-    def rewritten(self, rule: str, before: Node, after: Sequence[Node]) -> None:
-        """Follow what a rule made of an operation; a function that became another one says nothing of its parts."""
-        if function_name(before) is None:
-            self.derived(before, after)
-
-    def rebuilt(self, before: Node, after: Node) -> None:
-        """Follow an operation on other operands, or that binds other names."""
-        origin = self.origin(before)
-        if origin is not None and after not in self._given:
-            self._origins.setdefault(after, origin)
-
-    def derived(self, before: Node, after: Sequence[Node]) -> None:
-        """Follow what was made for an operation, with all that is new in it."""
-        origin = self.origin(before)
-        if origin is None:
-            return
-        for node in after:
-            pending = [node]
-            while pending:
-                made = pending.pop()
-                if made not in self._given and (made is node or made not in self._origins):
-                    self._origins.setdefault(made, origin)
-                    pending.extend(made.args)
-
-
 class Origins:
-    """The places of the operations of a file."""
+    """The places of a file that the operations of a program come from."""
 
-    def __init__(self, locations: Locations, operations: Iterable[Node], provenance: Provenance | None = None) -> None:
-        """Take note of a file: where things stand, and its operations as these places are numbered."""
+    def __init__(
+        self, locations: Locations, operations: Iterable[Node], numbers: Sequence[int | None] | None = None
+    ) -> None:
+        """Take note of a program: the file's, or what passes made of that.
+
+        `numbers` are those of the places in the file that `operations` have, None for one that comes from nowhere; left
+        out, the operations are the file's own.
+        """
         self._locations = locations
         self._operations = list(operations)
-        self._provenance = provenance
-        self._parts: dict[Node, Node] | None = None
-        self._places: dict[Hashable, list[int]] = {}
+        self._numbers = list(range(len(self._operations))) if numbers is None else numbers
+        self._functions: set[Hashable] = {None}
+        self._parts: dict[tuple[Hashable, Node], int] | None = None
+        self._places: dict[tuple[Hashable, Hashable], list[int]] = {}
         """The numbers of what is alike, in order: by the function around and what it is, and by the latter alone."""
         around: Hashable = None
-        for number, node in enumerate(self._operations):
+        for number, node in zip(self._numbers, self._operations, strict=True):
             if (name := function_name(node)) is not None:
                 around = name
-            for key in _keys(node):
-                for where in {around, None}:  # the same for what is in no function
-                    self._places.setdefault((where, key), []).append(number)
+                self._functions.add(name)
+            if number is not None:
+                for key in _keys(node):
+                    for where in {around, None}:  # the same for what is in no function
+                        self._places.setdefault((where, key), []).append(number)
 
     def finder(self) -> Finder:
         """Return what finds the places of one printing."""
         return Finder(self)
 
-    def place(self, around: Hashable, node: Node, used: dict[Hashable, int]) -> str | None:
+    def after(self, provenance: Provenance, operations: Iterable[Node]) -> Origins:
+        """Return the places that the operations come from which a pass made of those of this program."""
+        made = list(_in_functions(operations))
+        times = Counter(made)
+        used: dict[tuple[Hashable, Hashable], int] = {}
+        known: dict[tuple[Hashable, Node], list[int]] = {}
+        numbers: list[int | None] = []
+        head: int | None = None
+        for around, node in made:
+            found = known.get((around, node))
+            if found is None:
+                found = known[around, node] = self._made_for(provenance, around, node, times[around, node])
+            where = around if around in self._functions else None
+            number = _next(found, (around, node), used) if found else self._alike((where,), node, used)
+            if number is None:
+                number = next(iter(self._told(provenance, None, node)), None)
+            if function_name(node) is not None:
+                head = number
+            numbers.append(head if number is None else number)
+        return Origins(self._locations, [node for _, node in made], numbers)
+
+    def span(self, provenance: Provenance, node: Node, function: str | None) -> Span | None:
+        """Return where an operation or an operand comes from at which a pass stopped; None if that is not known."""
+        around = function if function in self._functions else None
+        found = self._made_for(provenance, around, node, 1) or self._of(around, node)
+        return self._locations.origin(found[-1]) if found else None
+
+    def place(self, around: Hashable, node: Node, used: dict[tuple[Hashable, Hashable], int]) -> str | None:
         """Return the place of an operation in a function, None where it comes from nowhere in the file.
 
         `used` counts how many that are alike had one already.
         """
-        keys = _keys(node)
-        for key in (next(keys), *self._made_for(node), *keys):
-            for where in (around, None):
+        number = self._alike((around, None), node, used)
+        return None if number is None else self._locations.spelled(number)
+
+    def _made_for(self, provenance: Provenance, around: Hashable, node: Node, times: int) -> list[int]:
+        """Return the places that a node comes from which stands in a function so many times."""
+        told = self._told(provenance, around, node)
+        same = self._places.get((around if around in self._functions else None, node), [])
+        if not told:
+            return same
+        return sorted(told[-times:] if len(told) >= times else {*told, *same})
+
+    def _told(self, provenance: Provenance, around: Hashable, node: Node) -> list[int]:
+        return [number for origin in provenance.origins(node, around) for number in self._of(around, origin)]
+
+    def _of(self, around: Hashable, node: Node) -> list[int]:
+        """Return the places of an operation in a function, or that of the first one with an operand."""
+        found = self._places.get((around, node))
+        if found is None:
+            if self._parts is None:
+                self._parts = _parts(self._operations, self._numbers)
+            number = self._parts.get((around, node))
+            found = [] if number is None else [number]
+        return found
+
+    def _alike(
+        self, functions: Iterable[Hashable], node: Node, used: dict[tuple[Hashable, Hashable], int]
+    ) -> int | None:
+        """Return the place of what is most like an operation in some functions, None being all of them."""
+        for key in _keys(node):
+            for where in functions:
                 numbers = self._places.get((where, key))
                 if numbers is not None and (len(numbers) == 1 or not isinstance(key, _Sketch)):
-                    count = used[where, key] = used.get((where, key), -1) + 1
-                    return self._locations.spelled(numbers[min(count, len(numbers) - 1)])
+                    return _next(numbers, (where, key), used)
         return None
 
-    def _made_for(self, node: Node) -> tuple[Node, ...]:
-        """Return the operation that a node was made for, if that is known."""
-        origin = None if self._provenance is None else self._provenance.origin(node)
-        if origin is None or origin is node:
-            return ()
-        if self._parts is None:
-            self._parts = _parts(self._operations)
-        return (self._parts.get(origin, origin),)
+
+def _next(numbers: Sequence[int], key: tuple[Hashable, Hashable], used: dict[tuple[Hashable, Hashable], int]) -> int:
+    """Return the next of some numbers; the last one stands for all that are left."""
+    count = used[key] = used.get(key, -1) + 1
+    return numbers[min(count, len(numbers) - 1)]
 
 
-def _parts(operations: Iterable[Node]) -> dict[Node, Node]:
-    """Return for each operand in some operations the first that it is in."""
+def _in_functions(operations: Iterable[Node]) -> Iterator[tuple[Hashable, Node]]:
+    """Yield operations with the name of the function around."""
+    around: Hashable = None
+    for node in operations:
+        if (name := function_name(node)) is not None:
+            around = name
+        yield around, node
+
+
+def _parts(operations: Sequence[Node], numbers: Sequence[int | None]) -> dict[tuple[Hashable, Node], int]:
+    """Return the number of the first operation that an operand is in: by function, and in all of them."""
     heads = set(operations)
-    found: dict[Node, Node] = {}
-    for operation in operations:
+    found: dict[tuple[Hashable, Node], int] = {}
+    for (around, operation), number in zip(_in_functions(operations), numbers, strict=True):
         pending = [operand for operand in operation.args if operand not in heads]
-        while pending:
+        while pending and number is not None:
             node = pending.pop()
-            if node not in found:
-                found[node] = operation
+            if (around, node) not in found:
+                found[around, node] = number
+                found.setdefault((None, node), number)
                 pending.extend([operand for operand in node.args if operand not in heads])
     return found
 
@@ -128,24 +161,13 @@ class Finder:
     def __init__(self, origins: Origins) -> None:
         self._origins = origins
         self._around: Hashable = None
-        self._head = UNKNOWN
-        """The place of the function around."""
-        self._used: dict[Hashable, int] = {}
+        self._used: dict[tuple[Hashable, Hashable], int] = {}
 
     def __call__(self, node: Node) -> str:
         """Return the ``loc(...)`` of the next operation."""
         if (name := function_name(node)) is not None:
-            self._around, self._head = name, UNKNOWN
-        found = self._origins.place(self._around, node, self._used)
-        if name is not None:
-            self._head = found or UNKNOWN
-        return self._head if found is None else found
-
-
-def function_name(node: Node) -> str | None:
-    """Return the name of a function, None for any other node."""
-    name = node.attrs.get("name")
-    return name if node.type is None and type(name) is str else None
+            self._around = name
+        return self._origins.place(self._around, node, self._used) or UNKNOWN
 
 
 def _keys(node: Node) -> Iterator[Hashable]:

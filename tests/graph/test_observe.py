@@ -150,6 +150,15 @@ def test_an_observer_that_does_nothing_tells_the_one_around_it() -> None:
     assert (outer.rewrites, outer.rebuilds, outer.made) == ([("one", A, (B,))], [(A, B)], [(A, (B,))])
 
 
+def test_an_observer_in_itself_is_told_once_and_keeps_nobody() -> None:
+    outer, inner = _Log(), Observer()
+    with observe_rewrites(outer):
+        with observe_rewrites(inner), observe_rewrites(inner):
+            report_rewrite("one", A, B)
+        assert inner.outer is None
+    assert outer.rewrites == [("one", A, (B,))]
+
+
 def test_a_gate_and_a_wrong_result_are_as_without_an_observer() -> None:
     def close() -> None:
         raise BottomUpGate

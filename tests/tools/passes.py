@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Literal
 
 from scaly_ir.api import parse
-from scaly_ir.errors import PassError, ScalyError
+from scaly_ir.dialects.prog import build
+from scaly_ir.errors import LoweringError, PassError, ScalyError
 from scaly_ir.graph import Node
 from scaly_ir.op import Op
 from scaly_ir.pass_manager import Pass
@@ -38,6 +39,33 @@ class Raises(_ProgPass):
     def run(self, root: Node) -> Node:
         """Raise what no pass should."""
         raise KeyError(3)
+
+
+@dataclass(frozen=True)
+class Blames(_ProgPass):
+    """Stop at a statement."""
+
+    name: ClassVar[str] = "blames"
+
+    def run(self, root: Node) -> Node:
+        """Blame the last statement of the first procedure."""
+        (procedure, *_) = root.args
+        raise LoweringError("no form for this", build.body_of(procedure)[-1], procedure)
+
+
+@dataclass(frozen=True)
+class Once(_ProgPass):
+    """Work the first time."""
+
+    name: ClassVar[str] = "once"
+    runs: ClassVar[list[Node]] = []
+
+    def run(self, root: Node) -> Node:
+        """Return the module, but only once."""
+        if self.runs:
+            raise KeyError(3)
+        self.runs.append(root)
+        return root
 
 
 @dataclass(frozen=True)
@@ -153,5 +181,7 @@ class Options(_ProgPass):
 
 REGISTRY: Final = {
     cls.name: f"{__name__}:{cls.__name__}"
-    for cls in (Same, Raises, Recurses, Swells, Refuses, Stumbles, Nothing, Breaks, Mangles, Mends, Options)
+    for cls in (
+        *(Same, Raises, Blames, Once, Recurses, Swells, Refuses, Stumbles, Nothing, Breaks, Mangles, Mends, Options),
+    )
 }

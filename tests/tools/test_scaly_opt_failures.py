@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from scaly_ir.passes import PASSES
-from tests.tools.passes import REGISTRY
+from tests.tools.passes import REGISTRY, Once
 from tests.tools.running import CHAIN, OUT_OF_BOUNDS, scaly_opt
 
 
@@ -45,6 +45,23 @@ def test_a_pass_that_fails(name: str, code: int, message: str) -> None:
     advice = "scaly-opt: note: --reproducer=FILE saves what repeats this\n" if code == 3 else ""
     done = scaly_opt(f"--pass=same,{name},mends", stdin=CHAIN)
     assert done == (code, "", f"scaly-opt: error: {message}\n{advice}")
+
+
+@pytest.mark.parametrize("before", ["", "same,", "fuse_elementwise,", "fuse_elementwise,unroll_unit_loops,"])
+def test_what_a_pass_blames_is_shown_whatever_passes_made_of_it(before: str) -> None:
+    done = scaly_opt(f"--pass={before}blames", stdin=CHAIN)
+    head, *shown = done.err.splitlines()
+    assert (done.code, head) == (1, "<stdin>:7:5: error: pass 'blames' failed: no form for this")
+    assert shown[0] == "    prog.for %j = 0 to 4 step 1 {kind=global} {"
+
+
+def test_a_pass_that_does_not_run_twice_is_no_failure_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Once, "runs", [])
+    Path("a.sir").write_text(CHAIN)
+    done = scaly_opt("a.sir", "a.sir", "--pass=fuse_elementwise,once,blames")
+    assert done.code == 3
+    assert done.err.splitlines()[0] == "scaly-opt: error: pass 'blames' failed: no form for this"
+    assert "internal error in pass 'once': KeyError: 3" in done.err.splitlines()[1]
 
 
 def test_the_largest_exit_code_of_several_files_counts() -> None:

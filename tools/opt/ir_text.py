@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -14,46 +13,50 @@ from scaly_ir.text.form import CANONICAL, Form
 from scaly_ir.text.locations import Locations
 
 if TYPE_CHECKING:
-    from scaly_ir.text.origins import Origins, Provenance
+    from scaly_ir.text.origins import Origins
 
 ELIDED: Final = "// constants are left out: this text does not verify\n"
 
 
 class Input:
-    """The input at hand: where its operations stand, for all texts of one run."""
+    """The input at hand: where its operations stand, and those that passes made of them, for all texts of one run."""
 
     def __init__(self) -> None:
         self.is_shown = False
         """Whether any text will show where operations come from, so that what passes make is to be followed."""
         self._read: tuple[Node, Locations] | None = None
-        self._origins: Origins | None = None
-        self._provenance: Provenance | None = None
+        self._programs: list[tuple[Node, Origins]] = []
+        """The program at hand with where its operations come from, behind the one before the last pass."""
 
     def begin(self, root: Node, locations: Locations) -> None:
         """Take note of another input."""
-        self._read, self._origins, self._provenance = (root, locations), None, None
+        self._read, self._programs = (root, locations), []
 
-    @contextmanager
-    def followed(self) -> Iterator[None]:
-        """Follow what passes make of the input inside the ``with`` block, if that is to be shown."""
-        if not self.is_shown or self._read is None:
-            yield
-            return
+    def run(self, root: Node, step: Callable[[], Node]) -> Node:
+        """Return what a pass makes of the program at hand, `root`, and follow that if it is to be shown."""
+        before = self.origins(root) if self.is_shown else None
+        if before is None:
+            return step()
         from scaly_ir.graph.observe import observe_rewrites
-        from scaly_ir.text.origins import Provenance
+        from scaly_ir.text.provenance import Provenance
 
-        self._provenance = Provenance(self._read[0])
-        with observe_rewrites(self._provenance):
-            yield
+        provenance = Provenance(dialect_of(root).operations(root))
+        with observe_rewrites(provenance):
+            made = step()
+        if made is not root:
+            after = before.after(provenance, dialect_of(made).operations(made))
+            self._programs = [self._programs[-1], (made, after)]
+        return made
 
-    def origins(self) -> Origins | None:
-        """Return where its operations stand."""
-        if self._origins is None and self._read is not None:
+    def origins(self, root: Node) -> Origins | None:
+        """Return where the operations come from of a program, or a function in it; those of others by likeness."""
+        if not self._programs and self._read is not None:
             from scaly_ir.text.origins import Origins
 
-            root, locations = self._read
-            self._origins = Origins(locations, dialect_of(root).operations(root), self._provenance)
-        return self._origins
+            read, locations = self._read
+            self._programs = [(read, Origins(locations, dialect_of(read).operations(read)))]
+        of = [origins for program, origins in self._programs if root is program or root in program.args]
+        return of[-1] if of else self._programs[-1][1] if self._programs else None
 
 
 @dataclass(frozen=True)
@@ -67,14 +70,14 @@ class IrText:
 
     def __call__(self, root: Node) -> str:
         """Return the text of a root, empty when nothing of it is to be shown; the root need not be valid."""
-        form = self._located()
+        form = self._located(root)
         if not self.functions:
             return _shown(root, form)
         return "".join([_shown(node, form) for node in root.args if node.attrs.get("name") in self.functions])
 
     def result(self, root: Node) -> str:
         """Return the text of a valid root, which says in a comment when it cannot be read back."""
-        form = self._located()
+        form = self._located(root)
         return f"{ELIDED if form.elides(root) else ''}{render_as(root, form)}"
 
     def only(self, functions: Iterable[str]) -> IrText:
@@ -85,8 +88,8 @@ class IrText:
         """Return the same for a file that is to be read again: nothing is left out."""
         return replace(self, form=replace(self.form, elide=None))
 
-    def _located(self) -> Form:
-        origins = None if self.input is None else self.input.origins()
+    def _located(self, root: Node) -> Form:
+        origins = None if self.input is None else self.input.origins(root)
         return self.form if origins is None else replace(self.form, locate=origins.finder())
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 from scaly_ir.dialect import brief_as, dialect_of
 from scaly_ir.graph import Node, postorder
 from scaly_ir.graph.observe import Observer, observe_rewrites
-from scaly_ir.text.origins import function_name
+from scaly_ir.text.provenance import function_name
 from scaly_ir.text.written import UNKNOWN
 from scaly_ir.tools.opt.diff import coloured, unified
 from scaly_ir.tools.opt.dumps import headline
@@ -110,12 +110,22 @@ class _Told(Observer):
     def rebuilt(self, before: Node, after: Node) -> None:
         """Remember where an operation comes from."""
         super().rebuilt(before, after)
-        self._origins.setdefault(after, self._origins.get(before, before))
+        self._rebuilt(before, after)
+
+    def renamed(self, pairs: Sequence[tuple[Node, Node]]) -> None:
+        """Remember where operations come from that bind other names."""
+        super().renamed(pairs)
+        for before, after in pairs:
+            self._rebuilt(before, after)
 
     def derived(self, before: Node, after: Sequence[Node]) -> None:
         """Remember where operations come from."""
         super().derived(before, after)
         self._note(after, self._origins.get(before, before))
+
+    def _rebuilt(self, before: Node, after: Node) -> None:
+        if after not in self._program.places:
+            self._origins.setdefault(after, self._origins.get(before, before))
 
     def finish(self, after: Node) -> None:
         """Show the functions that changed, as one rewrite each, in which the pass told of none."""
@@ -186,7 +196,7 @@ class _Program:
         return self._places
 
     def _found(self) -> dict[Node, str]:
-        origins = self._given.origins()
+        origins = self._given.origins(self._root)
         finder = None if origins is None else origins.finder()
         operations = list(dialect_of(self._root).operations(self._root))
         heads, inside = set(operations), not self._wanted

@@ -131,7 +131,7 @@ def _optimized(path: str, passes: Sequence[Pass], verify_each: bool) -> tuple[li
 
     reporter = Reporter("scaly-opt", io.StringIO())
     with reporter.collecting() as found:
-        text = Driver(passes, reporter, io.StringIO(), verify_each=verify_each).process(path)
+        text = Driver(passes, reporter, io.StringIO(), verify_each=verify_each, follow_failures=False).process(path)
     code = max(reporter.code, int(any([each.severity == "error" for each in found])))
     return found, code, text
 

@@ -25,9 +25,10 @@ from scaly_ir.passes.expr.lowering.procedure import Form, Procedure, storage_sha
 from scaly_ir.passes.prog.names import c_spelling
 from scaly_ir.remarks import warn
 from scaly_ir.text.spelling import spell_name
-from scaly_ir.types import FLOAT64
+from scaly_ir.types import FLOAT64, INT64, int_range
 
 _KEY: Final = "prog.FLowerOp"
+_INDICES: Final = int_range(INT64)
 _UNNAMED: Final = "out"
 """What an output is called that has no name."""
 
@@ -164,6 +165,9 @@ def _lowered(form: Form, names: Mapping[Form, str], *, is_entry: bool) -> Node:
     in_place.set_targets(proc, normal, form.in_place, outputs)
     body = body_of(normal)
     proc.loops = loops.grouped(body)
+    for node in (*inputs_of(normal), *body):
+        if node.type.size not in _INDICES:
+            raise proc.refuse(node, "it has more elements than an int64 index reaches")
     for node in body:
         done = len(proc.body)
         _lower_node(proc, node)
