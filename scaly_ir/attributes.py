@@ -117,10 +117,7 @@ class Attrs(dict[str, AttrValue]):
         """Return these attributes and one more, or with another value for one that is among them."""
         if key in self:
             return Attrs({**self, key: value})
-        held = freeze(value)
-        if not self:
-            return Attrs.trusted({key: held}, (freeze_text(key), value_key(held)))
-        names = list(self)
+        held, names = freeze(value), list(self)
         at = bisect(names, key)
         names.insert(at, key)
         values = {name: held if name == key else self[name] for name in names}

@@ -110,10 +110,10 @@ class InputDriver(Generic[T]):
         """Return where in the input something failed, as far as that is known."""
         if self._input is None or not isinstance(failure, ScalyError):
             return None
-        from scaly_ir.text.provenance import function_name
+        from scaly_ir.text.provenance import function_among
 
         root, locations = self._input
-        within = next(filter(None, map(function_name, reversed(failure.blamed))), None)
+        within = function_among(failure.blamed)
         for node in failure.blamed:
             place = dialect_of(root).place_of(root, node, within) or dialect_of(root).place_of(root, node)
             if place is not None:

@@ -6,13 +6,14 @@ Owns the stages and what to say when one of them fails; knows neither the comman
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Final, TextIO
 
 from scaly_ir.dialect import dialect_of
 from scaly_ir.errors import ScalyError
 from scaly_ir.graph import Node
-from scaly_ir.graph.observe import observe_rewrites
 from scaly_ir.remarks import collect_remarks
 from scaly_ir.text.diagnostics import Diagnostic, error, note
 from scaly_ir.text.locations import Locations
@@ -135,37 +136,23 @@ class Driver(InputDriver[str]):
     def _place(self, failure: Exception) -> Span | None:
         """Return where in the input something failed, or where what it failed for comes from, as far as is known.
 
-        Passes do not keep where things come from, so those that were through by then run again and are followed.
+        Passes do not keep where things come from, so unless they were followed they run again until then and are.
         """
         found = super()._place(failure)
         if found is not None or self._read is None or not self._follow_failures:
             return found
         if not isinstance(failure, ScalyError) or not failure.blamed:
             return None
-        try:
-            return self._origin(*self._read, failure)
-        except Exception:  # what a pass does the second time is no part of the run
-            return None
-
-    def _origin(self, root: Node, locations: Locations, failure: ScalyError) -> Span | None:
-        from scaly_ir.text.origins import Origins
-        from scaly_ir.text.provenance import Provenance, function_name
-
-        operations = list(dialect_of(root).operations(root))
-        origins = Origins(locations, operations)
-        provenance = Provenance(operations)
-        for step in self._passes:
-            provenance = Provenance(operations)
-            try:
-                with observe_rewrites(provenance), collect_remarks():
-                    root = step.run(root)
-            except ScalyError:
-                break
-            operations = list(dialect_of(root).operations(root))
-            origins = origins.after(provenance, operations)
-        within = next(filter(None, map(function_name, reversed(failure.blamed))), None)
-        places = [origins.span(provenance, node, within) for node in failure.blamed]
-        return next(filter(None, places), None)
+        given = self._given
+        if not given.is_followed:
+            given = Input()
+            given.is_followed = True
+            root, locations = self._read
+            given.begin(root, locations)
+            with collect_remarks(), suppress(Exception):  # what a pass does the second time is no part of the run
+                for step in self._passes:
+                    root = given.run(root, partial(step.run, root))
+        return given.span(failure.blamed)
 
     def _report_failure(self, diagnostic: Diagnostic, code: int) -> None:
         if code == 3 and self._advice:

@@ -29,7 +29,7 @@ class Binding(NamedTuple):
 
 def value(name: str, type_: ValueType) -> Node:
     """Make a use of a name; that of an index is of int64."""
-    return intern_node(prog_ops.VAR, (), named("name", name), INT64 if type_ is INDEX else type_)
+    return declaration(name, INT64 if type_ is INDEX else type_)
 
 
 def declaration(name: str, type_: ValueType) -> Node:
@@ -82,7 +82,7 @@ def region(params: Iterable[Node], statements: Iterable[Node]) -> Node:
     return intern_node(ops.REGION, (*declared, *statements), _counted(len(declared)), None)
 
 
-@lru_cache(typed=True)
+@lru_cache
 def _counted(params: int) -> Attrs:
     return Attrs({"param_count": params})
 
@@ -122,8 +122,7 @@ def region_of(node: Node) -> Node | None:
 
 def operands_of(node: Node) -> tuple[Node, ...]:
     """Return the operands of a statement without its region."""
-    args = node.args
-    return args[:-1] if args and args[-1].op is ops.REGION else args
+    return node.args[:-1] if region_of(node) is not None else node.args
 
 
 def param_count_of(region: Node) -> int | None:

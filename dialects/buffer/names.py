@@ -13,7 +13,7 @@ from scaly_ir.attributes import Attrs
 from scaly_ir.dialects.buffer import build
 from scaly_ir.dialects.buffer.substitution import with_names
 from scaly_ir.graph import Node, intern_node
-from scaly_ir.graph.observe import observer
+from scaly_ir.graph.observe import report_renamed
 
 
 def is_number(name: str) -> bool:
@@ -30,18 +30,11 @@ def definitions(function: Node, enters: Callable[[Node], bool] = lambda statemen
     if region is None:
         return []
     found = _names(build.params_of(region))
-    pending = [iter(build.body_of(region))]
-    while pending:
-        for statement in pending[-1]:
-            if statement.attrs:
-                found.extend(build.names_of(statement))
-            inner = build.region_of(statement)
-            if inner is not None and enters(statement):
-                found.extend(_names(build.params_of(inner)))
-                pending.append(iter(build.body_of(inner)))
-                break
-        else:
-            pending.pop()
+    for statement in build.statements_in(region, enters):
+        found += build.names_of(statement)
+        inner = build.region_of(statement)
+        if inner is not None and enters(statement):
+            found += _names(build.params_of(inner))
     return found
 
 
@@ -73,14 +66,17 @@ def numbered_module(root: Node) -> Node:
 
 
 class _Open:
-    """A region that is being rebuilt: what is left of it, what it became, and what its names stood for before."""
+    """A region that is being rebuilt: what is left of it, what it became, and what its names stood for before.
 
-    __slots__ = ("before", "made", "operands", "owner", "params", "statements", "was")
+    `operands` and `attrs` are what its owner has from now on.
+    """
 
-    def __init__(self, owner: Node, operands: Sequence[Node], was: Node) -> None:
+    __slots__ = ("attrs", "before", "made", "operands", "owner", "params", "statements")
+
+    def __init__(self, owner: Node, operands: Sequence[Node], attrs: Attrs) -> None:
         self.owner = owner
-        self.was = was
         self.operands = operands
+        self.attrs = attrs
         self.params: list[Node] = []
         self.statements = iter(build.body_of(owner.args[-1]))
         self.made: list[Node] = []
@@ -89,8 +85,7 @@ class _Open:
     def rebuilt(self) -> Node:
         """Return the statement or function with what its region became; the same one if that is the same."""
         args = (*self.operands, build.region(self.params, self.made))
-        owner = self.owner
-        return owner if args == owner.args else intern_node(owner.op, args, owner.attrs, owner.type)
+        return intern_node(self.owner.op, args, self.attrs, self.owner.type)
 
 
 def renamed(function: Node, name_of: Callable[[str], str]) -> Node:
@@ -106,39 +101,38 @@ def renamed(function: Node, name_of: Callable[[str], str]) -> Node:
             moved[name] = new
         return new
 
-    told = observer()
     pairs: list[tuple[Node, Node]] = []
+    """What became of statements, and of the function."""
 
-    def enter(owner: Node, operands: Sequence[Node], was: Node) -> None:
-        entry = _Open(owner, operands, was)
+    def enter(owner: Node, operands: Sequence[Node], attrs: Attrs) -> None:
+        entry = _Open(owner, operands, attrs)
         opened.append(entry)
         for param in build.params_of(owner.args[-1]):
             name = param.attrs["name"]
             new = define(name, entry.before)
             entry.params.append(param if new == name else build.declaration(new, param.type))
 
-    enter(function, build.operands_of(function), function)
+    enter(function, build.operands_of(function), function.attrs)
     while True:
         entry = opened[-1]
         for statement in entry.statements:
             operands = build.operands_of(statement)
             if moved:
                 operands = tuple([with_names(operand, moved) for operand in operands])
-            attrs, was = statement.attrs, statement
+            attrs = statement.attrs
             names = attrs.get("results")
             if names:
                 new = tuple([define(name, entry.before) for name in names])
                 if new != names:
                     attrs = Attrs({**attrs, "results": new})
             if len(operands) < len(statement.args):  # there is a region
-                if attrs is not statement.attrs:
-                    statement = intern_node(statement.op, statement.args, attrs, statement.type)
-                enter(statement, operands, was)
+                enter(statement, operands, attrs)
                 break
+            made = statement
             if attrs is not statement.attrs or operands != statement.args:
-                statement = intern_node(statement.op, operands, attrs, statement.type)
-                pairs.append((was, statement))
-            entry.made.append(statement)
+                made = intern_node(statement.op, operands, attrs, statement.type)
+                pairs.append((statement, made))
+            entry.made.append(made)
         else:
             opened.pop()
             for name, earlier in reversed(entry.before):
@@ -147,11 +141,10 @@ def renamed(function: Node, name_of: Callable[[str], str]) -> Node:
                 else:
                     moved[name] = earlier
             whole = entry.rebuilt()
-            if whole is not entry.was:
-                pairs.append((entry.was, whole))
+            if whole is not entry.owner:
+                pairs.append((entry.owner, whole))
             if not opened:
-                if told is not None:
-                    told.renamed(pairs)
+                report_renamed(pairs)
                 return whole
             opened[-1].made.append(whole)
 

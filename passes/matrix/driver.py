@@ -53,8 +53,7 @@ class Context:
     """What a rule works with: it emits statements, makes names and loops, and asks what a statement binds."""
 
     def __init__(self, function: Node, key: str) -> None:
-        self.fresh = Names(function, lambda statement: not statement.op.has_attr(key)).fresh
-        """Returns a name that the function does not have: a given one, if it is free; none gives a nameless value."""
+        self._names = Names(function, lambda statement: not statement.op.has_attr(key))
         self._key = key
         self._bodies: list[list[Node]] = []
         self._unnamed = ""
@@ -66,6 +65,10 @@ class Context:
         self._bodies[-1].append(statement)
         if statement.op.has_attr(self._key) or build.region_of(statement) is not None:
             self._is_open = True
+
+    def fresh(self, name: str = "") -> str:
+        """Return a name that the function does not have: this one, if it is free; none gives a nameless value."""
+        return self._names.fresh(name)
 
     def result(self, statement: Node) -> str:
         """Return the name that a statement binds, a new one if it binds none."""
@@ -214,16 +217,15 @@ def _rebuilt(function: Node, key: str) -> Node:
         for statement in statements:
             rule: Rule | None = statement.op.get_attr(key, None)
             if rule is not None:
+                made, is_open = ctx.expansion(rule, statement)
+                if not is_open:
+                    ctx.add(made)
+                    continue
                 expansions += 1
                 if expansions > _DEEPEST:
                     raise LoweringError(f"the lowering of '{statement.op.name}' does not end", statement, function)
-                made, is_open = ctx.expansion(rule, statement)
-                if is_open:
-                    frames.append((iter(made), None))
-                    break
-                expansions -= 1
-                ctx.add(made)
-                continue
+                frames.append((iter(made), None))
+                break
             if build.region_of(statement) is not None:
                 enter(statement)
                 break

@@ -19,7 +19,6 @@ from scaly_ir.dialects.buffer.printer import value_name
 from scaly_ir.dialects.prog import build as prog
 from scaly_ir.errors import LoweringError
 from scaly_ir.graph import Node
-from scaly_ir.graph.observe import report_rebuilt
 from scaly_ir.op import Op
 from scaly_ir.pass_manager import Pass
 from scaly_ir.passes import PASSES
@@ -87,9 +86,7 @@ def _procedure(function: Node) -> Node:
         "lowering": "auto",
         "scalarize_mode": "disabled",
     }
-    made = prog.proc(function.attrs["name"], [*ctx.params, *ctx.outputs], ctx.body(), header)
-    report_rebuilt(function, made)
-    return made
+    return prog.proc(function.attrs["name"], [*ctx.params, *ctx.outputs], ctx.body(), header)
 
 
 def _lower(ctx: ProcedureContext, statement: Node, region: _Region) -> None:

@@ -6,6 +6,7 @@ Owns the walk alone; bounds of loops stay as they are. Iterative, and linear in 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 
 from scaly_ir.dialects.prog import ops
 from scaly_ir.dialects.prog.build import body_of, with_body
@@ -29,10 +30,11 @@ def rewritten(
 
     Statements are rewritten in the order of the text, equal ones each on its own. What `loop` makes of a loop takes its
     place; inside of one that it makes None of, statements are rewritten. `statements` is given each list of statements
-    that is done, those of loops before those around them, and returns what stands there. With a name for it in `rule`,
-    an observer of rewrites is told what took whose place.
+    that is done, those of loops before those around them, and returns what stands there. An observer of rewrites
+    is told what took whose place, under the name `rule` if that is given.
     """
     told = observer()
+    tell = None if told is None else partial(told.rewritten, rule) if rule else told.derived
     bodies: list[list[Node]] = [[]]
     pending = [(statement, False) for statement in body][::-1]
     while pending:
@@ -42,12 +44,12 @@ def rewritten(
             bodies[-1].append(with_body(node, inner if statements is None else statements(inner)))
         elif node.op is not ops.FOR:
             replacing = list(rewrite(node))
-            if told is not None and replacing != [node]:
-                told.rewritten(rule, node, replacing) if rule else told.derived(node, replacing)
+            if tell is not None and replacing != [node]:
+                tell(node, replacing)
             bodies[-1] += replacing
         elif loop is not None and (made := loop(node)) is not None:
-            if told is not None and made is not node:
-                told.rewritten(rule, node, (made,)) if rule else told.derived(node, (made,))
+            if tell is not None and made is not node:
+                tell(node, (made,))
             bodies[-1].append(made)
         else:
             bodies.append([])

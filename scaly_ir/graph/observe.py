@@ -93,6 +93,13 @@ def report_rebuilt(before: Node, after: Node) -> None:
         told.rebuilt(before, after)
 
 
+def report_renamed(pairs: Sequence[tuple[Node, Node]]) -> None:
+    """Tell the observer, if there is one, of operations that bind other names now, all of a function at once."""
+    told = _OBSERVER.get()
+    if told is not None:
+        told.renamed(pairs)
+
+
 def observed(rebuild: Rebuild) -> Rebuild:
     """Return what rebuilds nodes as `rebuild` does and tells the observer; `rebuild` itself when there is none."""
     told = _OBSERVER.get()

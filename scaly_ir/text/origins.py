@@ -69,8 +69,7 @@ class Origins:
             found = known.get((around, node))
             if found is None:
                 found = known[around, node] = self._made_for(provenance, around, node, times[around, node])
-            where = around if around in self._functions else None
-            number = _next(found, (around, node), used) if found else self._alike((where,), node, used)
+            number = _next(found, (around, node), used) if found else self._alike((self._known(around),), node, used)
             if number is None:
                 number = next(iter(self._told(provenance, None, node)), None)
             if function_name(node) is not None:
@@ -80,7 +79,7 @@ class Origins:
 
     def span(self, provenance: Provenance, node: Node, function: str | None) -> Span | None:
         """Return where an operation or an operand comes from at which a pass stopped; None if that is not known."""
-        around = function if function in self._functions else None
+        around = self._known(function)
         found = self._made_for(provenance, around, node, 1) or self._of(around, node)
         return self._locations.origin(found[-1]) if found else None
 
@@ -95,10 +94,14 @@ class Origins:
     def _made_for(self, provenance: Provenance, around: Hashable, node: Node, times: int) -> list[int]:
         """Return the places that a node comes from which stands in a function so many times."""
         told = self._told(provenance, around, node)
-        same = self._places.get((around if around in self._functions else None, node), [])
+        same = self._places.get((self._known(around), node), [])
         if not told:
             return same
         return sorted(told[-times:] if len(told) >= times else {*told, *same})
+
+    def _known(self, function: Hashable) -> Hashable:
+        """Return the name of a function of this program; None, which stands for all of them, for another one."""
+        return function if function in self._functions else None
 
     def _told(self, provenance: Provenance, around: Hashable, node: Node) -> list[int]:
         return [number for origin in provenance.origins(node, around) for number in self._of(around, origin)]

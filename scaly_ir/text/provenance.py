@@ -22,6 +22,11 @@ def function_name(node: Node) -> str | None:
     return name if node.type is None and type(name) is str else None
 
 
+def function_among(blamed: Sequence[Node]) -> str | None:
+    """Return the name of the function among nodes that an error blames, the most exact first; None without one."""
+    return next(filter(None, map(function_name, reversed(blamed))), None)
+
+
 class Provenance(Observer):
     """Follows one run of a pass."""
 

@@ -91,6 +91,20 @@ def test_equal_operations_come_from_several_in_order(file: _File) -> None:
     assert file.lines(_new(6.0)) == ["2"], "what was told last"
 
 
+def test_of_very_many_the_last_ones_are_remembered(file: _File) -> None:
+    with observe_rewrites(file.provenance):
+        for number in range(500):
+            report_derived(file.first, _new(float(number)))
+            report_rebuilt(_new(float(number)), _new(1000.0))
+        report_derived(file.second, _new(1000.0))
+    assert file.provenance.origins(_new(1000.0)) == [file.first, file.second]
+    assert file.line(_new(1000.0)) == "3"
+    many = Provenance([_new(float(number)) for number in range(500)])
+    for number in range(500):
+        many.rebuilt(_new(float(number)), _new(1000.0))
+    assert many.origins(_new(1000.0)) == [_new(float(number)) for number in range(500)][-64:]
+
+
 def test_names_that_are_taken_over(file: _File) -> None:
     one, two = _new(6.0), _new(7.0)
     with observe_rewrites(file.provenance):

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import pytest
 
+from scaly_ir.pass_manager import build_pipeline
 from scaly_ir.passes import PASSES
+from scaly_ir.tools.opt_driver import Driver
+from scaly_ir.tools.reporting import Reporter
 from tests.tools.passes import REGISTRY, Once
 from tests.tools.running import CHAIN, OUT_OF_BOUNDS, scaly_opt
 
@@ -60,8 +64,19 @@ def test_a_pass_that_does_not_run_twice_is_no_failure_of_its_own(monkeypatch: py
     Path("a.sir").write_text(CHAIN)
     done = scaly_opt("a.sir", "a.sir", "--pass=fuse_elementwise,once,blames")
     assert done.code == 3
-    assert done.err.splitlines()[0] == "scaly-opt: error: pass 'blames' failed: no form for this"
-    assert "internal error in pass 'once': KeyError: 3" in done.err.splitlines()[1]
+    first, second = [line for line in done.err.splitlines() if " error: " in line]
+    assert first == "a.sir:7:5: error: pass 'blames' failed: no form for this"
+    assert second == "scaly-opt: error: internal error in pass 'once': KeyError: 3"
+
+
+@pytest.mark.parametrize(("follows", "place"), [(True, "a.sir:7:5"), (False, "scaly-opt")])
+def test_passes_run_again_for_the_place_of_a_failure_only_if_it_is_wanted(follows: bool, place: str) -> None:
+    Path("a.sir").write_text(CHAIN)
+    err = io.StringIO()
+    passes = build_pipeline("fuse_elementwise,blames", PASSES)
+    driver = Driver(passes, Reporter("scaly-opt", err), io.StringIO(), follow_failures=follows)
+    assert driver.process("a.sir") is None
+    assert err.getvalue().splitlines()[0] == f"{place}: error: pass 'blames' failed: no form for this"
 
 
 def test_the_largest_exit_code_of_several_files_counts() -> None:

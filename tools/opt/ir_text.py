@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -14,6 +14,8 @@ from scaly_ir.text.locations import Locations
 
 if TYPE_CHECKING:
     from scaly_ir.text.origins import Origins
+    from scaly_ir.text.provenance import Provenance
+    from scaly_ir.text.source import Span
 
 ELIDED: Final = "// constants are left out: this text does not verify\n"
 
@@ -22,31 +24,43 @@ class Input:
     """The input at hand: where its operations stand, and those that passes made of them, for all texts of one run."""
 
     def __init__(self) -> None:
-        self.is_shown = False
-        """Whether any text will show where operations come from, so that what passes make is to be followed."""
+        self.is_followed = False
+        """Whether what passes make is to be followed, as a text will show where that comes from."""
         self._read: tuple[Node, Locations] | None = None
         self._programs: list[tuple[Node, Origins]] = []
         """The program at hand with where its operations come from, behind the one before the last pass."""
+        self._provenance: Provenance | None = None
+        """What the last pass told."""
 
     def begin(self, root: Node, locations: Locations) -> None:
         """Take note of another input."""
-        self._read, self._programs = (root, locations), []
+        self._read, self._programs, self._provenance = (root, locations), [], None
 
     def run(self, root: Node, step: Callable[[], Node]) -> Node:
-        """Return what a pass makes of the program at hand, `root`, and follow that if it is to be shown."""
-        before = self.origins(root) if self.is_shown else None
+        """Return what a pass makes of the program at hand, `root`, and follow that if it is to be followed."""
+        before = self.origins(root) if self.is_followed else None
         if before is None:
             return step()
         from scaly_ir.graph.observe import observe_rewrites
         from scaly_ir.text.provenance import Provenance
 
-        provenance = Provenance(dialect_of(root).operations(root))
+        self._provenance = provenance = Provenance(dialect_of(root).operations(root))
         with observe_rewrites(provenance):
             made = step()
         if made is not root:
             after = before.after(provenance, dialect_of(made).operations(made))
             self._programs = [self._programs[-1], (made, after)]
         return made
+
+    def span(self, blamed: Sequence[Node]) -> Span | None:
+        """Return where that comes from at which the last pass stopped, as far as it was followed."""
+        if self._provenance is None:
+            return None
+        from scaly_ir.text.provenance import function_among
+
+        provenance, origins, within = self._provenance, self._programs[-1][1], function_among(blamed)
+        places = [origins.span(provenance, node, within) for node in blamed]
+        return next(filter(None, places), None)
 
     def origins(self, root: Node) -> Origins | None:
         """Return where the operations come from of a program, or a function in it; those of others by likeness."""

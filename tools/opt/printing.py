@@ -42,6 +42,6 @@ class Printing:
         from scaly_ir.text.form import Form
         from scaly_ir.tools.opt.ir_text import IrText
 
-        given.is_shown |= "print-locations" in self._given
+        given.is_followed |= "print-locations" in self._given
         form = Form(generic="generic" in self._given, elide=self._elide, users="print-users" in self._given)
         return IrText(form=form, input=given if "print-locations" in self._given else None)

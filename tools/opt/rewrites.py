@@ -45,7 +45,7 @@ class Rewrites(Watcher):
         self._names = names
         self._text = text
         self._given = given
-        given.is_shown = True
+        given.is_followed = True
         self._colour = colour
         self._watching = ExitStack()
         self._told: _Told | None = None
@@ -110,22 +110,13 @@ class _Told(Observer):
     def rebuilt(self, before: Node, after: Node) -> None:
         """Remember where an operation comes from."""
         super().rebuilt(before, after)
-        self._rebuilt(before, after)
-
-    def renamed(self, pairs: Sequence[tuple[Node, Node]]) -> None:
-        """Remember where operations come from that bind other names."""
-        super().renamed(pairs)
-        for before, after in pairs:
-            self._rebuilt(before, after)
+        if after not in self._program.places:
+            self._origins.setdefault(after, self._origins.get(before, before))
 
     def derived(self, before: Node, after: Sequence[Node]) -> None:
         """Remember where operations come from."""
         super().derived(before, after)
         self._note(after, self._origins.get(before, before))
-
-    def _rebuilt(self, before: Node, after: Node) -> None:
-        if after not in self._program.places:
-            self._origins.setdefault(after, self._origins.get(before, before))
 
     def finish(self, after: Node) -> None:
         """Show the functions that changed, as one rewrite each, in which the pass told of none."""

@@ -18,7 +18,7 @@ from scaly_ir.dialects.prog import build
 from scaly_ir.dialects.prog.ops import RESERVED_PREFIX
 from scaly_ir.errors import LoweringError
 from scaly_ir.graph import Node
-from scaly_ir.graph.observe import report_derived, report_rebuilt
+from scaly_ir.graph.observe import report_rebuilt
 from scaly_ir.pass_manager import Pass
 from scaly_ir.passes.expr.lowering import calls, elementwise, gathering, in_place, loops, products, reductions, views
 from scaly_ir.passes.expr.lowering.procedure import Form, Procedure, storage_shape
@@ -169,13 +169,11 @@ def _lowered(form: Form, names: Mapping[Form, str], *, is_entry: bool) -> Node:
         if node.type.size not in _INDICES:
             raise proc.refuse(node, "it has more elements than an int64 index reaches")
     for node in body:
-        done = len(proc.body)
+        proc.current = node
         _lower_node(proc, node)
-        report_derived(node, *proc.body[done:])
     for result, output in zip(results, outputs, strict=True):
-        done = len(proc.body)
+        proc.current = result
         proc.copy(proc.value(result), output, result.type.size)
-        report_derived(result, *proc.body[done:])
     header: dict[str, Any] = {
         "device": Word("host"),
         "input_count": len(inputs),
@@ -185,7 +183,7 @@ def _lowered(form: Form, names: Mapping[Form, str], *, is_entry: bool) -> Node:
     if form.in_place:
         header |= {"in_place": True, "scalarize_mode": "disabled"}
     made = build.proc(names[form], [*inputs, *outputs], proc.body, header)
-    report_rebuilt(function, made)
+    report_rebuilt(function, made)  # a form of it may be called otherwise
     return made
 
 

@@ -14,6 +14,7 @@ from scaly_ir.dialects.expr import ops as expr_ops
 from scaly_ir.dialects.prog import build
 from scaly_ir.errors import LoweringError
 from scaly_ir.graph import Node
+from scaly_ir.graph.observe import report_derived
 from scaly_ir.tables import Table
 from scaly_ir.tensors import TensorType
 from scaly_ir.types import DType
@@ -42,6 +43,8 @@ class Procedure:
 
     def __init__(self, function: Node, names: Mapping[Form, str], params: Sequence[Node]) -> None:
         self.function = function
+        self.current = function
+        """The operation that is being lowered; the function itself, before the first."""
         self.names = names
         self.body: list[Node] = []
         self.values: dict[Node, Node] = {}
@@ -121,6 +124,7 @@ class Procedure:
 
     def emit(self, *statements: Node) -> None:
         """Add statements."""
+        report_derived(self.current, *statements)
         self.body.extend(statements)
 
     def loop(self, prefix: str, buffer: Node, trips: Node | int, body: Body, kind: str = "global") -> Node:
